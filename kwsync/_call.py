@@ -1,0 +1,66 @@
+"""One verb: a request and its whole answer under one deadline, which another thread may end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from kwsync import _discovery, _json
+from kwsync._cancel import DeadlinePassed, Guard, Interrupted, cancelled_by
+from kwsync._clock import monotonic
+from kwsync._resources import Resource, parse_or_defer
+from kwsync._session import Session
+from kwsync._transport import EXPECTED, Request, fault
+from kwsync.errors import CancelledError, ErrorOrigin, ErrorType, local_error
+
+
+class Call:
+    """What a verb does its work with; made by `calling`."""
+
+    def __init__(self, session: Session, guard: Guard) -> None:
+        self._session = session
+        self._guard = guard
+
+    def read(self, request: Request) -> tuple[bytes, str]:
+        """The whole body of a successful answer, and its content type."""
+        with self._session.open(request, self._guard) as answer:
+            try:
+                return answer.read(), answer.headers.get("Content-Type", "")
+            except EXPECTED as error:
+                failure = fault(error, request.path)
+        raise failure
+
+    def document(self, request: Request) -> dict[str, Any]:
+        """The answer as a JSON object."""
+        body, _ = self.read(request)
+        try:
+            document = _json.loads(body)
+        except ValueError:
+            document = None
+        if not isinstance(document, dict):
+            raise local_error(ErrorOrigin.DECODE, "the answer is not a JSON object", path=request.path)
+        return document
+
+    def resource(self, resource: str | Resource, *, scope: bool = False) -> Resource:
+        """The resource meant, from the table of built-in kinds or else from the server; with *scope* also its scope."""
+        known = resource if isinstance(resource, Resource) else parse_or_defer(resource)
+        if known is not None and not (scope and known.namespaced is None):
+            return known
+        return _discovery.discover(self.document, str(resource))
+
+
+@contextmanager
+def calling(session: Session, timeout: float | None, cancel: threading.Event | None, path: str = "") -> Iterator[Call]:
+    """A call that has *timeout* seconds in all, and ends with `CancelledError` when *cancel* is set."""
+    guard = Guard(None if timeout is None else monotonic() + timeout)
+    try:
+        with cancelled_by(guard, cancel):
+            yield Call(session, guard)
+    except Interrupted:
+        raise CancelledError(
+            error_type=ErrorType.SYSTEM_ERROR, origin=ErrorOrigin.NETWORK, resource_path=path, message="cancelled"
+        ) from None
+    except DeadlinePassed:
+        raise local_error(ErrorOrigin.TIMEOUT, "no answer in time", path=path) from None

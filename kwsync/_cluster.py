@@ -1,0 +1,51 @@
+"""Where a cluster is and how its server proves itself. Pure: nothing is read, parsed or checked before it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import attrs
+
+AUTH_PROVIDER_KEY = "kubernetes.io/auth-provider"
+"""Under this key Backstage keeps the provider's name in the metadata."""
+
+
+def _set_or_not(value: object) -> str:
+    return "None" if value is None else "<hidden>"
+
+
+def without_password(url: object) -> str:
+    """A URL for people: what stands before the host is hidden."""
+    if not isinstance(url, str):
+        return _set_or_not(url)
+    before, at, rest = url.rpartition("@")
+    scheme, separator, _ = before.partition("://")
+    return repr(f"{scheme if separator else ''}{separator}<hidden>@{rest}" if at else url)
+
+
+@attrs.frozen
+class Cluster:
+    """One Kubernetes API server, as a kubeconfig's cluster entry tells it. A bad value shows when it is used."""
+
+    server: str = attrs.field(repr=without_password)
+    """URL, with a base path if there is one (``https://rancher.example.com/k8s/clusters/c-1``)."""
+    ca_file: str | None = attrs.field(default=None, kw_only=True)
+    """PEM file of the authorities to trust; read again when it changes. Wins over `ca_data`, as in Backstage."""
+    ca_data: str | bytes | None = attrs.field(default=None, kw_only=True, repr=_set_or_not)
+    """The same as PEM, or as base64 of PEM."""
+    skip_tls_verify: bool = attrs.field(default=False, kw_only=True)
+    tls_server_name: str | None = attrs.field(default=None, kw_only=True)
+    """Name to ask for and to verify in TLS, where it is not the URL's host."""
+    proxy_url: str | None = attrs.field(default=None, kw_only=True, repr=without_password)
+    """HTTP or HTTPS proxy; wins over the environment's HTTPS_PROXY, HTTP_PROXY and NO_PROXY."""
+    namespace: str = attrs.field(default="default", kw_only=True)
+    """The command line's default namespace; the library itself never uses it."""
+    name: str = attrs.field(default="", kw_only=True)
+    auth_provider: str | None = attrs.field(default=None, kw_only=True)
+    """Backstage's name of the way to authenticate (``serviceAccount``, ``localKubectlProxy`` …)."""
+    auth_metadata: Mapping[str, str] = attrs.field(factory=dict, kw_only=True, repr=lambda _: "<hidden>", hash=False)
+
+    @property
+    def provider(self) -> str | None:
+        """The auth provider, wherever it is named."""
+        return self.auth_provider or self.auth_metadata.get(AUTH_PROVIDER_KEY)

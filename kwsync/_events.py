@@ -1,0 +1,139 @@
+"""The values a watch gives: events, and the reason of its end. Pure words: no I/O, no threads, no clock."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import attrs
+
+from kwsync._enum import StrEnum
+from kwsync.errors import WatchError
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+"""Annotation of the bookmark that ends the initial events (Kubernetes, KEP 3157); only the value "true" counts."""
+
+
+class EventType(StrEnum):
+    """The type of an event: Kubernetes' five, and SYNCED, which only `list_and_watch` gives."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+    BOOKMARK = "BOOKMARK"
+    ERROR = "ERROR"
+    SYNCED = "SYNCED"
+
+
+class EndReason(StrEnum):
+    """Why a stream ended; the first cause wins."""
+
+    SERVER_CLOSED = "SERVER_CLOSED"
+    """A clean close, also after an ERROR inside the stream (`WatchEnd.error` then holds it)."""
+    CANCELLED = "CANCELLED"
+    """The cancel event was set."""
+    CLOSED = "CLOSED"
+    """``close()``, ``stop()``, or nobody held the stream any longer."""
+    ERROR = "ERROR"
+    """HTTP, network, configuration or decoding trouble."""
+    TIMEOUT = "TIMEOUT"
+    """A deadline of ours passed."""
+
+
+class ObjectKey(NamedTuple):
+    """Namespace and name of an object; the namespace is empty for what has none. ``str()`` is ``namespace/name``."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+def _metadata_of(document: object) -> dict[str, Any]:
+    """The metadata that names an object: its own, or that of a Table's first row; never fails."""
+    if not isinstance(document, dict):
+        return {}
+    if document.get("kind") == "Table":
+        rows = document.get("rows")
+        row = rows[0] if isinstance(rows, list) and rows else None
+        document = row.get("object") if isinstance(row, dict) else None
+    metadata = document.get("metadata") if isinstance(document, dict) else None
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _short(document: object) -> str:
+    """An object in a repr: its kind and key, not four kilobytes."""
+    if not isinstance(document, dict):
+        return repr(document)
+    metadata = _metadata_of(document)
+    key = ObjectKey(_string(metadata.get("namespace")), _string(metadata.get("name")))
+    return f"<{_string(document.get('kind')) or 'object'} {key}>"
+
+
+@attrs.frozen
+class WatchEvent:
+    """One event of a watch."""
+
+    type: EventType
+    object: dict[str, Any] | None = attrs.field(default=None, repr=_short)
+    """The object as the server sent it; None for ERROR and SYNCED."""
+    resource_version: str | None = None
+    """The object's ``metadata.resourceVersion``."""
+    error: WatchError | None = None
+    """For ERROR only."""
+    old_object: dict[str, Any] | None = attrs.field(default=None, repr=_short)
+    """From an informer: the state before a MODIFIED or DELETED."""
+    initial: bool = False
+    """Part of the initial state that was asked for by ``send_initial_events``, not a change."""
+    final_state_unknown: bool = False
+    """A DELETED that a relist found: the object is the last one known."""
+
+    @property
+    def key(self) -> ObjectKey:
+        """Namespace and name of the object (of a Table: of its first row), empty strings where there is none."""
+        metadata = _metadata_of(self.object)
+        return ObjectKey(_string(metadata.get("namespace")), _string(metadata.get("name")))
+
+
+@attrs.frozen
+class WatchEnd:
+    """Why a stream ended, and the error that ended it (or that stood in the stream before a clean close)."""
+
+    reason: EndReason
+    error: WatchError | None = None
+
+
+_KIND_OF_LINE = {kind.value: kind for kind in EventType if kind is not EventType.SYNCED}
+
+
+def line_type(document: object) -> EventType | None:
+    """The type of a decoded line; None where it is no event by the rules of the stream.
+
+    An event is an object with one of Kubernetes' five types and, except for ERROR, an object in ``object``.
+    """
+    if type(document) is not dict:
+        return None
+    kind = document.get("type")
+    known = _KIND_OF_LINE.get(kind) if type(kind) is str else None
+    if known is EventType.ERROR or type(document.get("object")) is dict:
+        return known
+    return None
+
+
+def resource_version_of(document: dict[str, Any]) -> str | None:
+    """``metadata.resourceVersion`` of an object, or of a Table's first row where the Table itself has none."""
+    metadata = document.get("metadata")
+    version = metadata.get("resourceVersion") if type(metadata) is dict else None
+    if not version and document.get("kind") == "Table":
+        version = _metadata_of(document).get("resourceVersion")
+    return version if type(version) is str and version else None
+
+
+def ends_initial_events(document: dict[str, Any]) -> bool:
+    """Does this bookmark carry the annotation that ends the initial events? (In a Table it sits in the row.)"""
+    annotations = _metadata_of(document).get("annotations")
+    return isinstance(annotations, dict) and annotations.get(INITIAL_EVENTS_END) == "true"

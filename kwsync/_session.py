@@ -1,0 +1,127 @@
+"""One request and its answer, as the user of a cluster: who asks, what an error answer says, one retry after a 401."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from typing import TypeVar
+
+import attrs
+
+from kwsync import _clock, _json
+from kwsync._cancel import DeadlinePassed, Guard, Interrupted
+from kwsync._cluster import Cluster
+from kwsync._transport import EXPECTED, Answer, Request, Transport, fault
+from kwsync._version import __version__
+from kwsync.credentials import AuthContext, Authorization, Credential, CredentialError
+from kwsync.credentials._providers import refusal
+from kwsync.errors import (
+    ErrorOrigin,
+    WatchError,
+    is_status,
+    local_error,
+    parse_retry_after,
+    status_error,
+    text_error,
+)
+
+_T = TypeVar("_T")
+
+USER_AGENT = f"kwsync/{__version__} (python {platform.python_version()}; {platform.system().lower()})"
+
+ERROR_BODY_BYTES = 1024 * 1024
+"""So much of an error's body is read; what is behind it is not needed to tell the error."""
+
+ERROR_BODY_SECONDS = 10.0
+"""So long an error's body may take; then what has come must do."""
+
+
+class Session:
+    """Sends requests as one user of one cluster. For any number of threads."""
+
+    def __init__(self, cluster: Cluster, credential: Credential, connect_timeout: float | None) -> None:
+        self.cluster = cluster
+        self.credential = credential
+        self._transport = Transport(cluster, connect_timeout)
+
+    def open(self, request: Request, guard: Guard) -> Answer:
+        """The answer to *request*, which is a success; `WatchError` for everything else, `Interrupted` when ended.
+
+        A 401 with a credential that can be refreshed is refreshed and sent once more. A redirect is an error like any
+        other status: following it would carry the credential to another host.
+        """
+        message = refusal(self.cluster)
+        if message is not None:
+            raise local_error(ErrorOrigin.CONFIG, message, path=request.path, code=400, reason="BadRequest")
+        if self._transport.closed:
+            raise local_error(ErrorOrigin.CONFIG, "the client is closed", path=request.path)
+        request = attrs.evolve(request, headers={"User-Agent": USER_AGENT, **request.headers})
+        try:
+            return self._opened(request, guard)
+        except EXPECTED as error:
+            failure = fault(error, request.path)  # it has its cause, so no "from"
+        raise failure
+
+    def close(self) -> None:
+        """Close the idle connections; no further request is sent."""
+        self._transport.close()
+
+    def _opened(self, request: Request, guard: Guard) -> Answer:
+        authorization = self._authorize(guard)
+        answer = self._transport.send(request, authorization, guard)
+        if answer.status == 401 and self._refreshed(authorization):
+            with answer:
+                answer.read(ERROR_BODY_BYTES)
+            answer = self._transport.send(request, self._authorize(guard), guard)
+        if not 200 <= answer.status < 300:
+            raise error_of(answer, request.path, guard)
+        return answer
+
+    def _authorize(self, guard: Guard) -> Authorization:
+        context = AuthContext(self.cluster, guard.remaining)
+        return _asked(lambda: self.credential.authorize(context))
+
+    def _refreshed(self, rejected: Authorization) -> bool:
+        return _asked(lambda: self.credential.refresh(rejected))
+
+
+def _asked(question: Callable[[], _T]) -> _T:
+    """Ask a credential, which may be the user's own code: whatever it raises means that there is none."""
+    try:
+        return question()
+    except (CredentialError, Interrupted, DeadlinePassed):
+        raise
+    except Exception as error:
+        # Its text may hold a secret, so it stands in the cause alone.
+        raise CredentialError(f"the credential failed with {type(error).__name__}") from error
+
+
+def error_of(answer: Answer, path: str, guard: Guard) -> WatchError:
+    """The one error that an answer tells which is no success: a Status, or text of any kind, cut to a message."""
+    with answer:
+        body = _error_body(answer, guard)
+    retry_after = parse_retry_after(answer.headers.get("Retry-After"), _clock.wall())
+    try:
+        document = _json.loads(body)
+    except ValueError:
+        document = None
+    if is_status(document):
+        return status_error(document, ErrorOrigin.HTTP, path=path, code=answer.status, retry_after=retry_after)
+    text = body.decode("utf-8", "replace").strip()
+    if 300 <= answer.status < 400:
+        text = f"redirects are not followed ({answer.headers.get('Location', 'no location')})"
+    return text_error(text, path=path, code=answer.status, retry_after=retry_after)
+
+
+def _error_body(answer: Answer, guard: Guard) -> bytes:
+    """What can be had of it in time; the status alone is an answer, too."""
+    pieces: list[bytes] = []
+    try:
+        with guard.within(ERROR_BODY_SECONDS):
+            for piece in answer.pieces():
+                pieces.append(piece)
+                if sum(map(len, pieces)) >= ERROR_BODY_BYTES:
+                    break
+    except EXPECTED:
+        guard.check()
+    return b"".join(pieces)[:ERROR_BODY_BYTES]

@@ -1,0 +1,255 @@
+"""A watch on a thread of its own, and callbacks for what it tells."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TypeVar
+
+from kwsync import _threads
+from kwsync._client import Client
+from kwsync._events import EndReason, EventType, WatchEnd, WatchEvent
+from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector
+from kwsync._resources import Resource
+from kwsync._watch import watch_resource
+from kwsync.errors import ErrorOrigin, WatchError, local_error
+
+log = logging.getLogger("kwsync.thread")
+
+EXIT_SECONDS = 10.0
+"""How long leaving a ``with`` block waits for a callback that is still busy."""
+
+EventCallback = Callable[[WatchEvent], object]
+ErrorCallback = Callable[[WatchError], object]
+EndCallback = Callable[[WatchEnd], object]
+_C = TypeVar("_C", bound=Callable[..., object])
+
+_CALLBACK_OF = {
+    EventType.ADDED: "on_added",
+    EventType.MODIFIED: "on_modified",
+    EventType.DELETED: "on_deleted",
+    EventType.BOOKMARK: "on_bookmark",
+    EventType.SYNCED: "on_synced",
+}
+
+
+class WatchThread:
+    """Watches on a daemon thread and calls back.
+
+    The options are those of `watch_resource`. With ``reconnect=False`` there is one stream, and its end is the thread's.
+    (Following across the ends of streams, ``reconnect=True``, is not there yet and raises NotImplementedError.)
+
+    **Callbacks** are called one after another on the watch's own thread, never under a lock, each with one argument:
+    *on_event* with every `WatchEvent`, before the one for its type (*on_added*, *on_modified*, *on_deleted*,
+    *on_bookmark*, *on_synced*); *on_error* with a `WatchError`; *on_end* once with a `WatchEnd`, at the thread's end.
+    Each name is also a decorator (``@thread.on_added``), used before `start`; a second callback for one name raises.
+    What a callback raises, even SystemExit, goes to *on_error* with origin CALLBACK and ends nothing; what *on_error*
+    and *on_end* raise is only logged. A callback that takes long holds up the next, and in the end the server.
+
+    **Ending.** `stop` may be called from a callback, a signal handler, any thread, before `start`, and twice.
+
+    **Forks.** A thread does not live on in a forked child: `is_alive` and `healthy` are False there and `start` raises.
+    With pre-forking servers (gunicorn, Celery) start it in the worker; making it before the fork is fine.
+    """
+
+    def __init__(
+        self,
+        resource: str | Resource,
+        *,
+        client: Client | None = None,
+        namespace: str | None = None,
+        name: str | None = None,
+        label_selector: LabelSelector | None = None,
+        field_selector: FieldSelector | None = None,
+        view: str = "object",
+        resource_version: str | None = None,
+        resource_version_match: str | None = None,
+        timeout_seconds: int | None = None,
+        allow_watch_bookmarks: bool | None = None,
+        send_initial_events: bool | None = None,
+        max_line_bytes: int = MAX_LINE_BYTES,
+        cancel: threading.Event | None = None,
+        reconnect: bool = True,
+        on_event: EventCallback | None = None,
+        on_added: EventCallback | None = None,
+        on_modified: EventCallback | None = None,
+        on_deleted: EventCallback | None = None,
+        on_bookmark: EventCallback | None = None,
+        on_synced: EventCallback | None = None,
+        on_error: ErrorCallback | None = None,
+        on_end: EndCallback | None = None,
+        thread_name: str | None = None,
+    ) -> None:
+        if reconnect:
+            raise NotImplementedError("a thread that reconnects needs list_and_watch, which is to come: reconnect=False")
+        self._stream = watch_resource(
+            resource,
+            client=client,
+            namespace=namespace,
+            name=name,
+            label_selector=label_selector,
+            field_selector=field_selector,
+            view=view,
+            resource_version=resource_version,
+            resource_version_match=resource_version_match,
+            timeout_seconds=timeout_seconds,
+            allow_watch_bookmarks=allow_watch_bookmarks,
+            send_initial_events=send_initial_events,
+            max_line_bytes=max_line_bytes,
+            cancel=cancel,
+        )
+        self._thread = _threads.make_thread(self._run, thread_name or f"kwsync-watch-{resource}")
+        self._started_in: int | None = None
+        self._end: WatchEnd | None = None
+        self._callbacks: dict[str, Callable[..., object]] = {}
+        given: dict[str, Callable[..., object] | None] = {
+            "on_event": on_event,
+            "on_added": on_added,
+            "on_modified": on_modified,
+            "on_deleted": on_deleted,
+            "on_bookmark": on_bookmark,
+            "on_synced": on_synced,
+            "on_error": on_error,
+            "on_end": on_end,
+        }
+        for key, callback in given.items():
+            if callback is not None:
+                self._register(key, callback)
+
+    # Registering callbacks
+
+    def on_event(self, callback: _C) -> _C:
+        """Decorator: *callback* gets every event, before the one for its type."""
+        return self._register("on_event", callback)
+
+    def on_added(self, callback: _C) -> _C:
+        """Decorator: *callback* gets each ADDED event."""
+        return self._register("on_added", callback)
+
+    def on_modified(self, callback: _C) -> _C:
+        """Decorator: *callback* gets each MODIFIED event."""
+        return self._register("on_modified", callback)
+
+    def on_deleted(self, callback: _C) -> _C:
+        """Decorator: *callback* gets each DELETED event."""
+        return self._register("on_deleted", callback)
+
+    def on_bookmark(self, callback: _C) -> _C:
+        """Decorator: *callback* gets each BOOKMARK event."""
+        return self._register("on_bookmark", callback)
+
+    def on_synced(self, callback: _C) -> _C:
+        """Decorator: *callback* gets each SYNCED event, which only a thread that reconnects has."""
+        return self._register("on_synced", callback)
+
+    def on_error(self, callback: _C) -> _C:
+        """Decorator: *callback* gets the `WatchError` of each ERROR event, and of each callback that raised."""
+        return self._register("on_error", callback)
+
+    def on_end(self, callback: _C) -> _C:
+        """Decorator: *callback* gets the `WatchEnd`, once, as the last thing that the thread does."""
+        return self._register("on_end", callback)
+
+    def _register(self, key: str, callback: _C) -> _C:
+        if not callable(callback):
+            raise TypeError(f"{key} must be callable, not {type(callback).__name__}")
+        if self._started_in is not None:
+            raise RuntimeError(f"{key} comes too late: the thread has been started")
+        if key in self._callbacks:
+            raise ValueError(f"{key} has a callback already")
+        self._callbacks[key] = callback
+        return callback
+
+    # Life
+
+    def start(self) -> None:
+        """Start the thread; RuntimeError when it has been started before, in this process or before a fork."""
+        if self._started_in not in (None, os.getpid()):
+            raise RuntimeError("this WatchThread was started before a fork: make a new one in the child")
+        if self._started_in is not None:
+            raise RuntimeError("a WatchThread can be started only once: make a new one")
+        self._started_in = os.getpid()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the watch at once and return at once; `join` waits for the callback that may still run."""
+        self._stream.close()
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait until the thread has ended, at most *timeout* seconds. True when it does not run (any more).
+
+        RuntimeError from inside a callback, which would wait for itself.
+        """
+        if self._started_in == os.getpid():
+            self._thread.join(timeout)
+        return not self.is_alive()
+
+    def is_alive(self) -> bool:
+        """Does the thread run in this process?"""
+        return self._started_in == os.getpid() and self._thread.is_alive()
+
+    def healthy(self) -> bool:
+        """Does the thread run, with a stream that is open? For a liveness probe; see also `last_activity`."""
+        return self.is_alive() and self._stream.end is None
+
+    @property
+    def last_activity(self) -> float | None:
+        """As `WatchStream.last_activity`."""
+        return self._stream.last_activity
+
+    @property
+    def resource_version(self) -> str | None:
+        """As `WatchStream.resource_version`: of the last event that was handed to the callbacks."""
+        return self._stream.resource_version
+
+    @property
+    def end(self) -> WatchEnd | None:
+        """Why it ended; None before."""
+        return self._end
+
+    def __enter__(self) -> WatchThread:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+        if threading.current_thread() is not self._thread and not self.join(EXIT_SECONDS):
+            log.warning("%s: a callback has been busy for %s s since stop()", self._thread.name, EXIT_SECONDS)
+
+    def __repr__(self) -> str:
+        state = "running" if self.is_alive() else "new" if self._started_in is None else "ended"
+        return f"<WatchThread {self._thread.name} {state}>"
+
+    # On the thread
+
+    def _run(self) -> None:
+        for event in self._stream:
+            self._deliver(event)
+        self._end = self._stream.end or WatchEnd(EndReason.CLOSED)
+        self._call("on_end", self._end)
+
+    def _deliver(self, event: WatchEvent) -> None:
+        self._call("on_event", event)
+        if event.error is not None:
+            self._call("on_error", event.error)
+        else:
+            self._call(_CALLBACK_OF[event.type], event)
+
+    def _call(self, key: str, argument: Any) -> None:
+        callback = self._callbacks.get(key)
+        if callback is None:
+            return
+        try:
+            callback(argument)
+        except BaseException as raised:  # SystemExit, too: only stop(), the cancel event or the server end a watch
+            if key in ("on_error", "on_end") or "on_error" not in self._callbacks:
+                log.exception("%s: %s raised", self._thread.name, key)
+                return
+            error = local_error(ErrorOrigin.CALLBACK, f"{key} raised {type(raised).__name__}: {raised}")
+            error.__cause__ = raised
+            self._call("on_error", error)

@@ -1,0 +1,11 @@
+"""The only creator of threads: each is named (stack dumps tell what it is) and a daemon (it never keeps a process)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+
+def make_thread(target: Callable[[], None], name: str) -> threading.Thread:
+    """A thread that has not started yet. Names of kwsync's own begin with ``kwsync-``."""
+    return threading.Thread(target=target, name=name, daemon=True)

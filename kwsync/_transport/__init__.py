@@ -1,0 +1,10 @@
+"""The wire: the only importer of urllib3, certifi, ssl and socket.
+
+``_sockets`` (waits that obey a guard) < ``_tls``, ``_proxy`` < ``_endpoint`` < ``_http`` (requests and answers);
+``_faults`` turns what they raise into values.
+"""
+
+from kwsync._transport._faults import EXPECTED, fault
+from kwsync._transport._http import Answer, Request, Transport
+
+__all__ = ["EXPECTED", "Answer", "Request", "Transport", "fault"]

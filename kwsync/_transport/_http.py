@@ -1,0 +1,302 @@
+"""HTTP requests over urllib3's connections, each under a guard.
+
+A pool would hand out its connections by itself; a guard has to know the connection of its operation from the first
+packet on. So connections are made and kept here, and urllib3 does what it is best at: HTTP, TLS and proxies.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import attrs
+from urllib3 import HTTPResponse
+from urllib3.connection import HTTPConnection, HTTPSConnection, ProxyConfig
+from urllib3.exceptions import HTTPError
+from urllib3.util import parse_url
+
+from kwsync._cancel import Guard
+from kwsync._cluster import Cluster
+from kwsync._transport._endpoint import Endpoint, endpoint_of
+from kwsync._transport._sockets import dial, live, shut
+from kwsync._transport._tls import TLSContexts, proxy_context
+from kwsync.credentials import Authorization, Certificate
+
+CHUNK_BYTES = 1024 * 1024
+"""No piece of a body that is handed up is larger, whatever a chunk's header announces."""
+
+IDLE_CONNECTIONS = 8
+"""Connections kept for the next request."""
+
+
+@attrs.frozen
+class Request:
+    """One request, as the server sees it."""
+
+    method: str
+    path: str
+    """With the cluster's base path still missing."""
+    query: str = ""
+    headers: Mapping[str, str] = attrs.field(factory=dict)
+    body: bytes | None = attrs.field(default=None, repr=False)
+
+
+class _Guarded:
+    """The private name of urllib3 that is used here, as its own SOCKS support does: how a connection gets its socket."""
+
+    host: str
+    port: int
+    guard: Guard
+    raw: socket.socket
+
+    def _new_conn(self) -> socket.socket:
+        self.raw = dial(self.host.strip("[]"), self.port, self.guard)
+        return self.raw
+
+
+class PlainConnection(_Guarded, HTTPConnection):
+    """HTTP."""
+
+
+class TLSConnection(_Guarded, HTTPSConnection):
+    """HTTPS.
+
+    While the handshake runs, the socket belongs to nobody who could shut it (ssl takes it over), so a duplicate of it is
+    what the guard wakes.
+    """
+
+    def connect(self) -> None:
+        try:
+            super().connect()
+        finally:
+            self.guard.detach()
+            spare = self.__dict__.pop("spare", None)
+            if spare is not None:
+                spare.close()
+
+    def _new_conn(self) -> socket.socket:
+        sock = super()._new_conn()
+        sock.settimeout(self.guard.remaining())  # for the handshake
+        self.spare = sock.dup()
+        self.guard.attach(partial(shut, self.spare))
+        return sock
+
+
+class Answer:
+    """A response whose headers have come. A context manager: leaving it keeps the connection or closes it."""
+
+    def __init__(self, transport: Transport, connection: _Kept, response: HTTPResponse, guard: Guard) -> None:
+        self.status = response.status
+        self.headers = response.headers
+        self._transport = transport
+        self._kept = connection
+        self._response = response
+        self._guard = guard
+        self._complete = False
+
+    def __enter__(self) -> Answer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._guard.detach()
+        if self._complete and self._guard.cause is None:
+            self._transport.keep(self._kept)
+        else:
+            self._kept.close()
+            self._response.close()
+
+    def pieces(self) -> Iterator[bytes]:
+        """The body, decoded: chunk by chunk where it is chunked, else as bytes arrive. No piece exceeds `CHUNK_BYTES`."""
+        response = self._response
+        if response.chunked:
+            yield from response.read_chunked(CHUNK_BYTES, decode_content=True)
+        else:
+            while piece := response.read1(CHUNK_BYTES, decode_content=True):
+                yield piece
+        self._complete = True
+
+    def read(self, limit: int | None = None) -> bytes:
+        """The body, at most *limit* bytes of it."""
+        pieces, size = [], 0
+        for piece in self.pieces():
+            pieces.append(piece)
+            size += len(piece)
+            if limit is not None and size >= limit:
+                break
+        return b"".join(pieces)[:limit]
+
+
+class _Kept:
+    """A connection between requests: what it is for, and how to let go of it."""
+
+    def __init__(self, connection: PlainConnection | TLSConnection, certificate: Certificate | None) -> None:
+        self.connection = connection
+        self.certificate = certificate
+        self.socket: Any = connection.sock
+        live.add(self.readers[0])
+        self._pid = os.getpid()
+
+    @property
+    def readers(self) -> list[Any]:
+        """The sockets that are read: this one, and under TLS inside TLS the one below."""
+        sockets = [self.socket, getattr(self.socket, "socket", None)]
+        return [sock for sock in sockets if hasattr(sock, "guard")]
+
+    def obey(self, guard: Guard | None) -> None:
+        """From now on the socket waits no longer than *guard* allows, and is woken by it."""
+        for sock in self.readers:
+            sock.guard = guard
+        if guard is not None:
+            guard.attach(partial(shut, self.readers[0]))
+
+    def fits(self, certificate: Certificate | None) -> bool:
+        """Can it carry one more request that proves itself with *certificate*?"""
+        return (
+            self.certificate == certificate
+            and self._pid == os.getpid()
+            and self.connection.sock is not None
+            and self.connection.is_connected
+        )
+
+    def close(self) -> None:
+        """Shut it as well: a child that was forked meanwhile may hold a copy, and the server should know."""
+        if self._pid == os.getpid():
+            for sock in self.readers:
+                shut(sock)
+        with suppress(OSError):
+            self.socket.close()
+        self.connection.close()
+
+
+class Transport:
+    """Sends requests to one cluster, keeping a few idle connections. For any number of threads."""
+
+    def __init__(self, cluster: Cluster, connect_timeout: float | None) -> None:
+        self._cluster = cluster
+        self._connect_timeout = connect_timeout
+        self._contexts = TLSContexts(cluster)
+        self._idle: deque[_Kept] = deque()
+        self.closed = False
+
+    def send(self, request: Request, authorization: Authorization, guard: Guard) -> Answer:
+        """Send *request* and wait for the headers of its answer.
+
+        A GET on a kept connection that dies before the first byte of an answer is sent once more on a fresh one: the
+        server may close an idle connection at any moment. Raises `ConfigError`, OSError, `HTTPError`, HTTPException,
+        and what `Guard.check` raises.
+        """
+        endpoint = endpoint_of(self._cluster)
+        kept = self._take(authorization.certificate)
+        if kept is not None:
+            heard = guard.last_byte
+            try:
+                return self._attempt(kept, endpoint, request, authorization, guard)
+            except (OSError, HTTPError):
+                guard.check()
+                if request.method != "GET" or guard.last_byte != heard:
+                    raise
+        fresh = self._connect(endpoint, authorization.certificate, guard)
+        return self._attempt(fresh, endpoint, request, authorization, guard)
+
+    def keep(self, kept: _Kept) -> None:
+        """Take back a connection whose answer has been read to its end."""
+        kept.obey(None)
+        if self.closed or kept.connection.sock is None or len(self._idle) >= IDLE_CONNECTIONS:
+            kept.close()
+        else:
+            self._idle.append(kept)
+
+    def close(self) -> None:
+        """Close the idle connections; what is in use closes when its answer ends."""
+        self.closed = True
+        while self._idle:
+            with suppress(IndexError):  # another thread took the last
+                self._idle.pop().close()
+
+    def _take(self, certificate: Certificate | None) -> _Kept | None:
+        while self._idle:
+            try:
+                kept = self._idle.pop()
+            except IndexError:  # another thread was quicker
+                return None
+            if kept.fits(certificate):
+                return kept
+            kept.close()
+        return None
+
+    def _connect(self, endpoint: Endpoint, certificate: Certificate | None, guard: Guard) -> _Kept:
+        connection = self._new_connection(endpoint, certificate)
+        connection.guard = guard
+        try:
+            with guard.within(self._connect_timeout):
+                connection.connect()
+                guard.check()
+            return _Kept(connection, certificate)
+        except BaseException:
+            guard.detach()
+            connection.close()
+            guard.check()  # what a shut socket raises means nothing
+            raise
+
+    def _new_connection(
+        self, endpoint: Endpoint, certificate: Certificate | None
+    ) -> PlainConnection | TLSConnection:
+        proxy = endpoint.proxy
+        options: dict[str, Any] = {"timeout": self._connect_timeout}
+        if proxy is not None:
+            options["proxy"] = parse_url(f"{proxy.scheme}://{proxy.authority}")
+            options["proxy_config"] = ProxyConfig(
+                ssl_context=proxy_context() if proxy.scheme == "https" else None,
+                use_forwarding_for_https=False,
+                assert_hostname=None,
+                assert_fingerprint=None,
+            )
+        host, port = (proxy.host, proxy.port) if proxy else (endpoint.host, endpoint.port)
+        if endpoint.scheme == "http" and (proxy is None or proxy.scheme == "http"):
+            return PlainConnection(host, port, **options)
+        if endpoint.scheme == "https":
+            options["ssl_context"] = self._contexts.get(certificate)
+            options["server_hostname"] = self._cluster.tls_server_name
+        connection = TLSConnection(host, port, **options)
+        if proxy is not None and endpoint.scheme == "https":
+            connection.set_tunnel(endpoint.host, endpoint.port, headers=proxy.headers, scheme=proxy.scheme)
+        return connection
+
+    def _attempt(
+        self, kept: _Kept, endpoint: Endpoint, request: Request, authorization: Authorization, guard: Guard
+    ) -> Answer:
+        try:
+            kept.obey(guard)
+            kept.socket.settimeout(guard.remaining())
+            kept.connection.timeout = guard.remaining()
+            kept.connection.request(
+                request.method,
+                _target(endpoint, request),
+                body=request.body,
+                headers=_headers(endpoint, request, authorization),
+                preload_content=False,
+            )
+            return Answer(self, kept, kept.connection.getresponse(), guard)
+        except BaseException:
+            guard.detach()
+            kept.close()
+            guard.check()
+            raise
+
+
+def _target(endpoint: Endpoint, request: Request) -> str:
+    path = endpoint.base_path + request.path + (f"?{request.query}" if request.query else "")
+    return f"http://{endpoint.authority}{path}" if endpoint.forwarded else path
+
+
+def _headers(endpoint: Endpoint, request: Request, authorization: Authorization) -> dict[str, str]:
+    headers = {"Accept-Encoding": "identity", **request.headers, **authorization.headers}
+    if endpoint.forwarded and endpoint.proxy is not None:
+        headers.update(endpoint.proxy.headers)
+    return headers
+

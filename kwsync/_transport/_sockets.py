@@ -1,0 +1,164 @@
+"""Sockets that obey a guard: every wait on them has the operation's deadline and ends when the operation is ended."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+import weakref
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from kwsync import _threads
+from kwsync._cancel import DeadlinePassed, Gate, Guard
+
+_Address = tuple[Any, Any, int, str, Any]
+
+live: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+"""The sockets of this process, so that a forked child can let go of its copies."""
+
+
+class _GuardedReads:
+    """Around every read: the time left before it, and whether the operation was ended before its result counts.
+
+    The second look matters: what a socket gives that another thread has just shut is no news from the server (with TLS
+    it can even be ciphertext).
+    """
+
+    guard: Guard | None = None
+
+    def recv_into(self, *args: Any) -> int:
+        return self._guarded(super().recv_into, args)  # type: ignore[misc,no-any-return]
+
+    def recv(self, *args: Any) -> bytes:
+        return self._guarded(super().recv, args)  # type: ignore[misc,no-any-return]
+
+    def _guarded(self, read: Any, args: tuple[Any, ...]) -> Any:
+        guard = self.guard
+        if guard is None:
+            return read(*args)
+        self.settimeout(guard.remaining())  # type: ignore[attr-defined]
+        try:
+            result = read(*args)
+        except OSError as error:
+            guard.check()
+            if isinstance(error, TimeoutError) and error.errno is None:
+                raise DeadlinePassed from error
+            raise
+        guard.received(result)
+        return result
+
+
+class GuardedSocket(_GuardedReads, socket.socket):
+    """A TCP socket."""
+
+
+class GuardedTLSSocket(_GuardedReads, ssl.SSLSocket):
+    """A TLS socket, made by an `ssl.SSLContext` whose ``sslsocket_class`` it is."""
+
+
+def shut(sock: socket.socket) -> None:
+    """Wake whoever waits on the socket. From any thread and from a signal handler; never blocks.
+
+    The plain socket's method is called also for TLS: `ssl.SSLSocket.shutdown` takes the TLS state away under the reader.
+    """
+    with suppress(OSError, ValueError):
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)
+
+
+def dial(host: str, port: int, guard: Guard) -> GuardedSocket:
+    """Connect to the first address that answers; each gets its share of the time that is left.
+
+    Raises OSError, and what `Guard.check` raises. The guard keeps waking the socket until it is told otherwise.
+    """
+    addresses = _resolve(host, port, guard)
+    failure: OSError = OSError(f"{host} has no address")
+    for index, address in enumerate(addresses):
+        remaining = guard.remaining()
+        share = None if remaining is None else remaining / (len(addresses) - index)
+        try:
+            return _connect(address, share, guard)
+        except OSError as error:
+            guard.check()
+            failure = error
+    raise _placed(failure, host, port)
+
+
+def _connect(address: _Address, timeout: float | None, guard: Guard) -> GuardedSocket:
+    family, kind, protocol, _, destination = address
+    sock = GuardedSocket(family, kind, protocol)
+    try:
+        _set_options(sock)
+        sock.settimeout(timeout)
+        guard.attach(partial(shut, sock))
+        sock.connect(destination)
+        guard.check()
+        sock.guard = guard
+    except BaseException:
+        guard.detach()
+        sock.close()
+        raise
+    live.add(sock)
+    return sock
+
+
+def _set_options(sock: socket.socket) -> None:
+    """No delay for small writes, and a dead peer is noticed by the kernel within a minute where it can."""
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    wanted = {
+        "TCP_KEEPIDLE": 30,  # seconds of silence before the first probe
+        "TCP_KEEPALIVE": 30,  # the same, as macOS calls it
+        "TCP_KEEPINTVL": 10,  # seconds between probes
+        "TCP_KEEPCNT": 3,  # probes without an answer before the connection is dead
+        "TCP_USER_TIMEOUT": 60_000,  # milliseconds that sent data may stay unacknowledged
+    }
+    for name, value in wanted.items():
+        if hasattr(socket, name):
+            with suppress(OSError):  # known to the headers, refused by the kernel
+                sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+def _resolve(host: str, port: int, guard: Guard) -> list[_Address]:
+    """All addresses of a name. A lookup cannot be interrupted: it is left behind on its thread when the wait ends."""
+    with suppress(socket.gaierror):
+        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    gate = Gate()
+    outcome: list[list[_Address] | Exception] = []
+
+    def look_up() -> None:
+        try:
+            outcome.append(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except (OSError, ValueError) as error:  # ValueError: a name that IDNA refuses
+            outcome.append(error)
+        finally:
+            gate.open()
+
+    _threads.make_thread(look_up, "kwsync-lookup").start()
+    guard.wait(gate)
+    if isinstance(outcome[0], Exception):
+        raise _placed(outcome[0], host, port) if isinstance(outcome[0], OSError) else outcome[0]
+    return outcome[0]
+
+
+def _placed(error: OSError, host: str, port: int) -> OSError:
+    """The same error, saying where."""
+    return type(error)(error.errno, f"{error.strerror} ({host} port {port})") if error.errno else error
+
+
+def _let_go_in_child() -> None:
+    """A forked child closes its copies and nothing more: a shutdown would cut the parent's connection."""
+    for sock in list(live):
+        guard = getattr(sock, "guard", None)
+        if guard is not None:
+            guard.abandon()
+        descriptor = socket.socket.detach(sock)
+        if descriptor >= 0:
+            with suppress(OSError):
+                os.close(descriptor)
+    live.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go_in_child)

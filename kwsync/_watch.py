@@ -1,0 +1,357 @@
+"""One watch: one request, one stream of events. Errors are events, and the end always has a reason."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from types import TracebackType
+from typing import Any
+
+from kwsync import _clock, _json
+from kwsync._call import Call
+from kwsync._cancel import Guard, Interrupted, cancelled_by, check_cancel
+from kwsync._client import Client, default_client, session_of
+from kwsync._events import (
+    EndReason,
+    EventType,
+    WatchEnd,
+    WatchEvent,
+    ends_initial_events,
+    line_type,
+    resource_version_of,
+)
+from kwsync._lines import DocumentJoiner, LineSplitter
+from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector, WatchOptions, accept, encode
+from kwsync._resources import Resource, parse_or_defer
+from kwsync._transport import EXPECTED, Answer, Request, fault
+from kwsync.errors import ConfigError, ErrorOrigin, WatchError, is_status, local_error, status_error
+
+log = logging.getLogger("kwsync.watch")
+
+GRACE_SECONDS = 10.0
+"""How long a stream may outlive the time that the server was asked for, or has as its own limit."""
+
+SERVER_LIMIT_SECONDS = 3650.0
+"""A server's own limit is below an hour (kube-apiserver: random, at most 3,600 s)."""
+
+_EXCERPT_BYTES = 200
+_LOGGED_SKIPS = 10
+
+
+def watch_resource(
+    resource: str | Resource,
+    *,
+    client: Client | None = None,
+    namespace: str | None = None,
+    name: str | None = None,
+    label_selector: LabelSelector | None = None,
+    field_selector: FieldSelector | None = None,
+    view: str = "object",
+    resource_version: str | None = None,
+    resource_version_match: str | None = None,
+    timeout_seconds: int | None = None,
+    allow_watch_bookmarks: bool | None = None,
+    send_initial_events: bool | None = None,
+    max_line_bytes: int = MAX_LINE_BYTES,
+    cancel: threading.Event | None = None,
+) -> WatchStream:
+    """Watch one kind of objects with one request, which is sent at the first ``next()``.
+
+    Args:
+        resource: ``"pods"``, ``"apps/v1/deployments"``, ``"crontabs.v1.stable.example.com"`` or a `Resource`. A short
+            name that is not built in is asked from the server first.
+        client: None for the process's own, made by `Client.from_default` when it is first needed.
+        namespace: None for all namespaces.
+        name: only the object of this name (a field selector on ``metadata.name``).
+        label_selector: as Kubernetes writes it (``"app=web,tier!=db"``), or a mapping.
+        field_selector: the same; which fields there are depends on the kind.
+        view: ``"metadata"`` for PartialObjectMetadata, ``"table"`` for kubectl's columns.
+        resource_version: give only what changed after it; None for the present state as ADDED events, then changes.
+        resource_version_match: ``"NotOlderThan"``, together with *send_initial_events* only.
+        timeout_seconds: whole seconds after which the server closes the stream; None for its own limit. Our own
+            deadline lies 10 s behind it.
+        allow_watch_bookmarks: ask for BOOKMARK events, which tell how far the stream has come.
+        send_initial_events: True for the state first, then a bookmark that ends it (Kubernetes 1.32 or later).
+        max_line_bytes: a longer event is an ERROR and ends the stream.
+        cancel: an event that ends the stream when it is set: a `CancelToken` at once, any other within 100 ms.
+
+    TypeError and ValueError for bad arguments and for combinations that every server refuses. After that an error is an
+    event of type ERROR: ``next()`` raises StopIteration, and KeyboardInterrupt, only.
+    """
+    options = WatchOptions(
+        namespace=namespace,
+        name=name,
+        label_selector=label_selector,
+        field_selector=field_selector,
+        view=view,
+        resource_version=resource_version,
+        resource_version_match=resource_version_match,
+        timeout_seconds=timeout_seconds,
+        allow_watch_bookmarks=allow_watch_bookmarks,
+        send_initial_events=send_initial_events,
+        max_line_bytes=max_line_bytes,
+    )
+    if client is not None and not isinstance(client, Client):
+        raise TypeError(f"client must be a kwsync.Client, not {type(client).__name__}")
+    check_cancel(cancel)
+    known = resource if isinstance(resource, Resource) else parse_or_defer(resource)
+    if known is not None:
+        known.path(options.namespace)  # a namespace for a cluster-scoped kind is a ValueError now
+    return WatchStream(_Reader(known or resource, options, client, cancel))
+
+
+class WatchStream:
+    """The events of one watch: an iterator and a context manager, made by `watch_resource`.
+
+    One thread at a time reads it; `close` and the properties are for any thread. Like a file, it is closed by ``with``,
+    by `close`, at its end, or when nobody holds it any more: a ``for`` loop over an anonymous one closes it on ``break``.
+    """
+
+    __slots__ = ("__weakref__", "_events", "_reader")
+
+    def __init__(self, reader: _Reader) -> None:
+        self._reader = reader
+        self._events = reader.events()  # knows the reader, not this object: dropping this object ends it
+
+    def __iter__(self) -> WatchStream:
+        return self
+
+    def __next__(self) -> WatchEvent:
+        reader = self._reader
+        reader.look_at_cancel()
+        if reader.guard.causes:
+            self._finish()
+            raise StopIteration
+        event = next(self._events, None)
+        if reader.guard.causes:
+            self._finish()  # who ended it found the generator running, and left the rest to this thread
+        if event is None:
+            raise StopIteration
+        return event
+
+    def __enter__(self) -> WatchStream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        end = self.end
+        return f"<WatchStream {self._reader.resource} {'open' if end is None else end.reason}>"
+
+    def close(self) -> None:
+        """End the stream. From any thread and from a signal handler, at any time, also twice; it never blocks.
+
+        A thread that waits in ``next()`` is woken and gets StopIteration.
+        """
+        self._reader.guard.interrupt(EndReason.CLOSED)
+        self._finish()
+
+    @property
+    def resource_version(self) -> str | None:
+        """The version to resume from without losing a change, or None where there is none.
+
+        That is the version of the last event delivered, or of the start. The events that tell the initial state come in
+        the order of their names, so none of them counts (client-go's rule, see B009 in its conformance list): the first
+        event that is no ADDED counts, or with ``send_initial_events`` the bookmark that ends the initial events.
+        """
+        return self._reader.resource_version
+
+    @property
+    def end(self) -> WatchEnd | None:
+        """Why it ended; None while it is open."""
+        return self._reader.end
+
+    @property
+    def last_activity(self) -> float | None:
+        """Seconds since the last byte came, or since the request while none has; None before the request."""
+        since = self._reader.guard.last_byte or self._reader.started
+        return None if since is None else _clock.monotonic() - since
+
+    @property
+    def skipped_lines(self) -> int:
+        """Lines that were no events. Each may have been a change: after one, only a new list tells the truth."""
+        return self._reader.skipped_lines
+
+    def _finish(self) -> None:
+        with suppress(ValueError):  # another thread, or the interrupted frame below, is in it and will see the cause
+            self._events.close()
+            self._reader.ended()
+
+
+class _Reader:
+    """What a stream reads and knows; it does not know the stream."""
+
+    def __init__(
+        self,
+        resource: str | Resource,
+        options: WatchOptions,
+        client: Client | None,
+        cancel: threading.Event | None,
+    ) -> None:
+        self.resource = resource
+        self.guard = Guard()
+        self.started: float | None = None
+        self.end: WatchEnd | None = None
+        self.skipped_lines = 0
+        self._options = options
+        self._client = client
+        self._cancel = cancel
+        self._path = resource.path(options.namespace) if isinstance(resource, Resource) else ""
+        self._stream_error: WatchError | None = None
+        self._initial = options.resource_version in (None, "0") or options.send_initial_events is True
+        self._marked = options.send_initial_events is True  # only the bookmark ends the initial events
+        self._joiner = DocumentJoiner(options.max_line_bytes)
+        self.resource_version = None if self._initial else options.resource_version
+
+    def events(self) -> Generator[WatchEvent, None, None]:
+        """The events; everything is released before the last one, if that is an error, is handed out."""
+        error: WatchError | None = None
+        try:
+            with cancelled_by(self.guard, self._cancel):
+                yield from self._read()
+            self.ended(EndReason.SERVER_CLOSED, self._stream_error)
+        except Interrupted:
+            pass
+        except WatchError as raised:
+            error = raised
+        except EXPECTED as raised:
+            error = fault(raised, self._path)
+        finally:
+            if error is None:
+                self.ended()
+        if error is not None and self.guard.cause is None:
+            yield self._failed(error)
+        self.ended()
+
+    def look_at_cancel(self) -> None:
+        """A plain event is polled now and then; a consumer that comes back should not get more meanwhile."""
+        if self._cancel is not None and not self.guard.causes and self._cancel.is_set():
+            self.guard.interrupt(EndReason.CANCELLED)
+
+    def ended(self, reason: EndReason = EndReason.CLOSED, error: WatchError | None = None) -> None:
+        """Note the end. A cause from outside was first, whatever came after it."""
+        if self.end is None:
+            cause = self.guard.cause
+            self.end = WatchEnd(cause) if cause is not None else WatchEnd(reason, error)
+
+    def _failed(self, error: WatchError) -> WatchEvent:
+        timeout = error.origin is ErrorOrigin.TIMEOUT
+        self.ended(EndReason.TIMEOUT if timeout else EndReason.ERROR, error)
+        return _error_event(error)
+
+    def _read(self) -> Iterator[WatchEvent]:
+        self.started = _clock.monotonic()
+        limit = self._options.timeout_seconds or SERVER_LIMIT_SECONDS
+        self.guard.deadline = self.started + limit + GRACE_SECONDS
+        with self._open() as answer:
+            yield from self._events_of(answer)
+
+    def _open(self) -> Answer:
+        session = session_of(self._client or self._default_client())
+        resource = Call(session, self.guard).resource(self.resource)
+        options = self._options
+        try:
+            self._path = resource.path(options.namespace)
+        except ValueError as error:  # only discovery knew that the kind is not namespaced
+            raise local_error(ErrorOrigin.CONFIG, str(error), code=400, reason="BadRequest") from None
+        self.resource = resource
+        headers = {"Accept": accept(options.view, "watch")}
+        return session.open(Request("GET", self._path, encode(options.pairs()), headers), self.guard)
+
+    def _default_client(self) -> Client:
+        try:
+            return default_client()
+        except ConfigError as error:
+            raise fault(error, self._path) from None
+
+    def _events_of(self, answer: Answer) -> Iterator[WatchEvent]:
+        splitter = LineSplitter(self._options.max_line_bytes)
+        for piece in answer.pieces():
+            for line in splitter.feed(piece):
+                event = self._event_of(line)
+                if event is not None:
+                    yield event
+            if splitter.overflow:
+                limit = self._options.max_line_bytes
+                raise local_error(ErrorOrigin.DECODE, f"an event is longer than {limit} bytes", path=self._path)
+        event = self._left_over(splitter.rest())
+        if event is not None:
+            yield event
+
+    def _event_of(self, line: bytes) -> WatchEvent | None:
+        try:
+            document = _json.loads(line)
+        except ValueError:
+            return self._odd(line)
+        kind = line_type(document)
+        if kind is None:
+            return self._odd(line)
+        if kind is EventType.ERROR:
+            return self._error_in_stream(document.get("object"), ErrorOrigin.STREAM)
+        found = document["object"]
+        version = resource_version_of(found)
+        initial = self._initial and self._still_initial(kind, found)
+        if version is not None and not initial:
+            self.resource_version = version
+        return WatchEvent(kind, found, version, None, None, initial and self._marked and kind is EventType.ADDED)
+
+    def _still_initial(self, kind: EventType, found: dict[str, Any]) -> bool:
+        if self._marked:
+            self._initial = not (kind is EventType.BOOKMARK and ends_initial_events(found))
+        else:
+            self._initial = kind is EventType.ADDED
+        return self._initial
+
+    def _error_in_stream(self, document: object, origin: ErrorOrigin) -> WatchEvent:
+        self._stream_error = status_error(document, origin, path=self._path)
+        return _error_event(self._stream_error)
+
+    def _odd(self, line: bytes) -> WatchEvent | None:
+        """A line that is no event: nothing, a Status where a stream should be, or a line of an indented document."""
+        event = None
+        for text in self._joiner.feed(line):
+            document = _decoded(text)
+            if is_status(document):
+                event = self._error_in_stream(document, ErrorOrigin.HTTP)
+            elif text is not line and line_type(document) is not None:
+                event = self._event_of(text)
+            elif text.strip():
+                self._skip(text)
+        return event
+
+    def _left_over(self, rest: bytes) -> WatchEvent | None:
+        """After a clean end: a line without its end is no event, it may be cut. But an error is told."""
+        event = None
+        for text in [*self._joiner.feed(rest), *self._joiner.rest()]:
+            document = _decoded(text)
+            if is_status(document):
+                event = self._error_in_stream(document, ErrorOrigin.HTTP)
+            elif line_type(document) is EventType.ERROR:
+                event = self._error_in_stream(document["object"], ErrorOrigin.STREAM)
+            elif text.strip():
+                self._skip(text)
+        return event
+
+    def _skip(self, line: bytes) -> None:
+        self.skipped_lines += 1
+        if self.skipped_lines <= _LOGGED_SKIPS:
+            log.warning("%s: skipped a line that is no event: %r (%d bytes)", self._path, line[:_EXCERPT_BYTES], len(line))
+        if self.skipped_lines == _LOGGED_SKIPS:
+            log.warning("%s: further lines that are skipped are only counted", self._path)
+
+
+def _decoded(text: bytes) -> Any:
+    try:
+        return _json.loads(text)
+    except ValueError:
+        return None
+
+
+def _error_event(error: WatchError) -> WatchEvent:
+    # The frames of a traceback would keep the request, its headers and the socket alive.
+    return WatchEvent(EventType.ERROR, error=error.with_traceback(None))

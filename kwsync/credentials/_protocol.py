@@ -1,0 +1,84 @@
+"""What a way to prove who you are has to do: the whole protocol between a credential and the rest of kwsync."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol, runtime_checkable
+
+import attrs
+
+from kwsync._cluster import Cluster
+from kwsync.errors import ConfigError
+
+
+class CredentialError(ConfigError):
+    """No credential could be had. A watch gives it as one ERROR event UNAUTHORIZED_ERROR 401, without a request."""
+
+
+@attrs.frozen
+class Certificate:
+    """A TLS client certificate and its key, both PEM."""
+
+    certificate: bytes = attrs.field(repr=False)
+    key: bytes = attrs.field(repr=False)
+
+
+@attrs.frozen
+class Authorization:
+    """What one request proves itself with; the default proves nothing (anonymous)."""
+
+    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    certificate: Certificate | None = None
+
+    @classmethod
+    def bearer(cls, token: str) -> Authorization:
+        """``Authorization: Bearer``; white space around the token is dropped (files end with a newline).
+
+        CredentialError when the token is empty or has characters that no header may carry; the error does not show it.
+        """
+        token = token.strip()
+        if not token:
+            raise CredentialError("the bearer token is empty")
+        if not token.isascii() or any(not "!" <= character <= "~" for character in token):
+            raise CredentialError("the bearer token holds white space, control or non-ASCII characters")
+        return cls({"Authorization": f"Bearer {token}"})
+
+
+@attrs.frozen
+class AuthContext:
+    """What a credential may need to know; fields may be added, so take the whole."""
+
+    cluster: Cluster
+    """Where the request goes."""
+    remaining: Callable[[], float | None]
+    """Seconds left for the request, None for no limit; raises when it was cancelled: ask it before and during a long
+    wait, and let its exception pass."""
+
+
+@runtime_checkable
+class Credential(Protocol):
+    """A way to prove who you are. Both methods may be called by several threads at once.
+
+    A whole one of your own::
+
+        class FromVault:
+            def authorize(self, context):
+                return kwsync.credentials.Authorization.bearer(read_my_vault())
+
+            def refresh(self, rejected):
+                return False
+    """
+
+    def authorize(self, context: AuthContext) -> Authorization:
+        """Called before each request, on the thread that makes it; cache what is expensive.
+
+        Raise `CredentialError` when there is no credential. Any other exception counts as that, too.
+        """
+        ...
+
+    def refresh(self, rejected: Authorization) -> bool:
+        """The server answered *rejected* with 401: drop it if it is still what you would give.
+
+        True when another `authorize` may give something else: the request is then sent once more.
+        """
+        ...

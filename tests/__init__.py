@@ -1,0 +1,1 @@
+"""The tests; each states its rule in its docstring."""

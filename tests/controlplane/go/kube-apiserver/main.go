@@ -1,0 +1,13 @@
+// Command kube-apiserver is the upstream API server, built as a library user so that tests need no release download.
+package main
+
+import (
+	"os"
+
+	"k8s.io/component-base/cli"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+)
+
+func main() {
+	os.Exit(cli.Run(app.NewAPIServerCommand()))
+}

@@ -1,0 +1,156 @@
+"""The package as a whole: what importing it costs, what it shows, and that all of it is documented."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.metadata
+import inspect
+import io
+import json
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import kwsync
+
+FOLDER = Path(kwsync.__file__).parent
+PUBLIC = ["kwsync", "kwsync.credentials", "kwsync.errors", "kwsync.testing", "kwsync.typing"]
+
+NOT_LOADED = ["http.server", "kwsync.cli", "kwsync.testing", "msgspec", "pytest", "trustme", "yaml"]
+IMPORT_SECONDS = 0.08
+IMPORT_KIB = 8 * 1024
+"""What importing kwsync may add to importing urllib3 (design: 0.08 s, 8 MiB)."""
+
+MEASURE = """
+import json, resource, sys, time
+import urllib3
+def used(): return time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+seconds, memory = used()
+import kwsync
+print(json.dumps([*(after - before for before, after in zip((seconds, memory), used())), sorted(sys.modules)]))
+"""
+
+
+def measure() -> tuple[float, int, list[str]]:
+    """Import kwsync in a fresh process: processor seconds, memory in the system's unit, and all modules loaded."""
+    done = subprocess.run([sys.executable, "-c", MEASURE], capture_output=True, text=True, timeout=30, check=True)
+    seconds, memory, modules = json.loads(done.stdout)
+    return seconds, memory, modules
+
+
+def modules_of_package() -> list[str]:
+    """Every module by its dotted name."""
+    names = (path.relative_to(FOLDER.parent).with_suffix("").parts for path in FOLDER.rglob("*.py"))
+    return sorted(".".join(parts[:-1] if parts[-1] == "__init__" else parts) for parts in names)
+
+
+def groups_of(module: ModuleType) -> list[list[str]]:
+    """The names in ``__all__``; a comment line or an empty line begins another group."""
+    source = inspect.getsource(module)
+    (assigned,) = [
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
+    groups: list[list[str]] = [[]]
+    for token in tokenize.generate_tokens(io.StringIO(ast.get_source_segment(source, assigned.value) or "").readline):
+        if token.type == tokenize.STRING:
+            groups[-1].append(ast.literal_eval(token.string))
+        elif (token.type == tokenize.COMMENT and token.line.strip().startswith("#")) or token.line == "\n":
+            groups.append([])
+    return [group for group in groups if group]
+
+
+def documented(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """What needs a docstring: the public names of a module, and the public members that kwsync gives its classes."""
+    for name in module.__all__:
+        thing = getattr(module, name)
+        if inspect.isclass(thing):
+            yield name, thing
+            for member, value in vars(thing).items():
+                if not member.startswith("_") and (inspect.isroutine(value) or isinstance(value, property)):
+                    yield f"{name}.{member}", getattr(thing, member)
+        elif inspect.isroutine(thing):
+            yield name, thing
+
+
+def doc_of(thing: Any) -> str | None:
+    """A docstring; a method may inherit it, a class must have its own."""
+    return thing.__doc__ if inspect.isclass(thing) else inspect.getdoc(thing)
+
+
+class TestImport:
+    def test_loads_no_more_than_it_needs(self) -> None:
+        """Importing kwsync loads no parser of YAML, no server, no test equipment and no command line."""
+        loaded = measure()[2]
+        assert [name for name in NOT_LOADED if name in loaded] == []
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kB on Linux alone")
+    def test_cost(self) -> None:
+        """Importing kwsync costs 0.08 s and 8 MiB beyond urllib3 at most; the best of five runs counts."""
+        seconds, memory, _ = zip(*(measure() for _ in range(5)), strict=True)
+        assert min(seconds) <= IMPORT_SECONDS
+        assert min(memory) <= IMPORT_KIB
+
+
+class TestMetadata:
+    def test_requires_three_packages(self) -> None:
+        """kwsync requires urllib3, attrs and certifi, and nothing else unless an extra is asked for."""
+        required = [one for one in importlib.metadata.requires("kwsync") or [] if "extra ==" not in one]
+        assert sorted(one.split(">=")[0] for one in required) == ["attrs", "certifi", "urllib3"]
+
+    def test_version(self) -> None:
+        """The package and its metadata tell one version."""
+        assert importlib.metadata.version("kwsync") == importlib.import_module("kwsync._version").__version__
+
+    def test_typed(self) -> None:
+        """The marker that tells type checkers to look lies in the package."""
+        assert (FOLDER / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+class TestPublicNames:
+    def test_all(self, name: str) -> None:
+        """Every name in ``__all__`` is there, once, and sorted within its group."""
+        module = importlib.import_module(name)
+        groups = groups_of(module)
+        names = [one for group in groups for one in group]
+        assert names == list(module.__all__)
+        assert len(set(names)) == len(names)
+        assert [one for one in names if not hasattr(module, one)] == []
+        assert groups == [sorted(group) for group in groups]
+
+    def test_documented(self, name: str) -> None:
+        """Every public class, function, method and property has a docstring."""
+        module = importlib.import_module(name)
+        assert [what for what, thing in documented(module) if not (doc_of(thing) or "").strip()] == []
+
+
+@pytest.mark.parametrize("name", modules_of_package())
+def test_module_docstring(name: str) -> None:
+    """Every module says in its first line what it is there for."""
+    assert ast.get_docstring(ast.parse(path_of(name).read_text(encoding="utf-8")))
+
+
+def path_of(module: str) -> Path:
+    """Where the source of a module lies."""
+    path = FOLDER.parent.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def test_every_test_states_its_rule() -> None:
+    """Every test function has a docstring: the suite is the specification."""
+    silent = [
+        f"{path.name}:{node.lineno} {node.name}"
+        for path in sorted(Path(__file__).parent.rglob("test_*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and not ast.get_docstring(node)
+    ]
+    assert silent == []
