@@ -1,11 +1,12 @@
 """Ending a wait from outside, in every phase and from everywhere: other threads, signal handlers, a finalizer.
 
-One `Guard` accompanies each operation (a watch, a verb). It knows until when the operation may go on, why it was ended,
-and how to wake the thread that waits in it. Whoever ends an operation only *wakes*; the waiting thread alone cleans up.
+One `Guard` accompanies each operation (a watch, a verb). It knows until when the operation may go on, why it was
+ended, and how to wake the thread that waits in it. Whoever ends an operation only *wakes*; the waiting thread alone
+cleans up.
 
-Nothing here takes a lock that the interrupted thread could hold: a signal handler runs in the middle of the main thread,
-also in the middle of this module. What must be shared is shared through operations that CPython makes atomic (appending
-to a list, adding to and popping from a dict), and the one lock per guard is only ever *tried*.
+Nothing here takes a lock that the interrupted thread could hold: a signal handler runs in the middle of the main
+thread, also in the middle of this module. What must be shared is shared through operations that CPython makes atomic
+(appending to a list, adding to and popping from a dict), and the one lock per guard is only ever *tried*.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ class Guard:
             self._wake = None
 
     def wait(self, gate: Gate, timeout: float | None = None) -> bool:
-        """Wait for a gate that somebody else opens; raises as `check` does. False when *timeout* seconds passed first."""
+        """Wait for a gate that another opens; raises as `check` does. False when *timeout* seconds passed first."""
         self.attach(gate.open)
         try:
             remaining = self.remaining()

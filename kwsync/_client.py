@@ -263,9 +263,7 @@ class Client:
             path = _object_path(call, resource, namespace, name, None)
             return call.document(_write("DELETE", path, body or None, query))
 
-    def discover(
-        self, name: str, *, timeout: float | None = None, cancel: threading.Event | None = None
-    ) -> Resource:
+    def discover(self, name: str, *, timeout: float | None = None, cancel: threading.Event | None = None) -> Resource:
         """Ask the server what *name* means: a plural, singular, kind or short name, or one with ``.group`` behind it.
 
         NOT_FOUND 404 where the server has none.
@@ -364,8 +362,9 @@ def _write(
     headers: Mapping[str, str] | None = None,
 ) -> Request:
     data = body if isinstance(body, bytes) or body is None else _json.dumps(body)
-    kinds = {"Accept": "application/json"} if data is None else {"Accept": "application/json", "Content-Type": content_type}
-    return Request(method, path, encode((query or {}).items()), {**kinds, **(headers or {})}, data)
+    kind = {} if data is None else {"Content-Type": content_type}
+    accepted = {"Accept": "application/json", **kind, **(headers or {})}
+    return Request(method, path, encode((query or {}).items()), accepted, data)
 
 
 def _check_seconds(name: str, seconds: float) -> float:

@@ -26,11 +26,12 @@ class _Found:
 
 
 def discover(fetch: _Fetch, name: str) -> Resource:
-    """The resource that *name* means to this server, which tells all of its resources at most in two requests, or on
-    servers without aggregated discovery (before 1.26) in one for each group's version.
+    """The resource that *name* means to this server, which tells all that it has in two requests at the most; servers
+    without aggregated discovery (before 1.26) need one for each group's version.
 
-    Good are a plural, singular, kind or short name, alone or with ``.group`` or ``.version.group`` behind it. Groups are
-    taken in the server's order, versions in the group's order of preference. WatchError NOT_FOUND where there is none.
+    Good are a plural, singular, kind or short name, alone or with ``.group`` or ``.version.group`` behind it. Groups
+    are taken in the server's order, versions in the group's order of preference. WatchError NOT_FOUND for what is not
+    there.
     """
     wanted = name.lower()
     for root in ("/api", "/apis"):

@@ -66,8 +66,8 @@ class Lister:
     def whole(self) -> ObjectList:
         """All pages as one list.
 
-        When the pages expire on the way, the list is read once more in one piece (as client-go does): to go on where the
-        server offers to would mix two moments.
+        When the pages expire on the way, the list is read once more in one piece (as client-go does): to go on where
+        the server offers to would mix two moments.
         """
         try:
             return _joined(self.pages())

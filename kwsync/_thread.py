@@ -39,8 +39,8 @@ _CALLBACK_OF = {
 class WatchThread:
     """Watches on a daemon thread and calls back.
 
-    The options are those of `watch_resource`. With ``reconnect=False`` there is one stream, and its end is the thread's.
-    (Following across the ends of streams, ``reconnect=True``, is not there yet and raises NotImplementedError.)
+    The options are those of `watch_resource`. With ``reconnect=False`` there is one stream, and its end is the
+    thread's. (Following across the ends of streams, ``reconnect=True``, is not there yet: NotImplementedError.)
 
     **Callbacks** are called one after another on the watch's own thread, never under a lock, each with one argument:
     *on_event* with every `WatchEvent`, before the one for its type (*on_added*, *on_modified*, *on_deleted*,
@@ -84,7 +84,7 @@ class WatchThread:
         thread_name: str | None = None,
     ) -> None:
         if reconnect:
-            raise NotImplementedError("a thread that reconnects needs list_and_watch, which is to come: reconnect=False")
+            raise NotImplementedError("reconnecting needs list_and_watch, which is to come: pass reconnect=False")
         self._stream = watch_resource(
             resource,
             client=client,

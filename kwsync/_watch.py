@@ -105,8 +105,9 @@ def watch_resource(
 class WatchStream:
     """The events of one watch: an iterator and a context manager, made by `watch_resource`.
 
-    One thread at a time reads it; `close` and the properties are for any thread. Like a file, it is closed by ``with``,
-    by `close`, at its end, or when nobody holds it any more: a ``for`` loop over an anonymous one closes it on ``break``.
+    One thread at a time reads it; `close` and the properties are for any thread. Like a file, it is closed by
+    ``with``, by `close`, at its end, or when nobody holds it any more: a ``for`` loop over an anonymous one closes it
+    on ``break``.
     """
 
     __slots__ = ("__weakref__", "_events", "_reader")
@@ -340,7 +341,9 @@ class _Reader:
     def _skip(self, line: bytes) -> None:
         self.skipped_lines += 1
         if self.skipped_lines <= _LOGGED_SKIPS:
-            log.warning("%s: skipped a line that is no event: %r (%d bytes)", self._path, line[:_EXCERPT_BYTES], len(line))
+            log.warning(
+                "%s: skipped a line that is no event: %r (%d bytes)", self._path, line[:_EXCERPT_BYTES], len(line)
+            )
         if self.skipped_lines == _LOGGED_SKIPS:
             log.warning("%s: further lines that are skipped are only counted", self._path)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import logging
 import os
-from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 import trustme
@@ -25,6 +25,7 @@ from kwsync.credentials import (
     CredentialError,
     ServiceAccount,
     TokenFile,
+    _files,
 )
 from kwsync.credentials._combined import Combined
 from kwsync.credentials._providers import credential_for, refusal
@@ -57,11 +58,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def mount(tmp_path: Path) -> Iterator[Path]:
+def mount(tmp_path: Path) -> Path:
     """A folder as the kubelet mounts it: every name is a link into ..data, which is a link to one version."""
     swap(tmp_path, "1", token="one\n")
     (tmp_path / "token").symlink_to("..data/token")
-    yield tmp_path
+    return tmp_path
 
 
 def swap(mount: Path, version: str, **files: str) -> None:
@@ -354,7 +355,7 @@ class TestClientCertificate:
         state = (tmp_path / "..data" / "key").stat()
         (tmp_path / "..data" / "key").write_text(pem_of("9"))
         os.utime(tmp_path / "..data" / "key", ns=(state.st_atime_ns, state.st_mtime_ns))
-        assert credential.authorize(CONTEXT) is first
+        assert credential.authorize(CONTEXT) == first
         assert credential.refresh(first) is True
         assert serials(credential.authorize(CONTEXT)) == ("1", "9")
 
@@ -366,7 +367,7 @@ class TestClientCertificate:
         with caplog.at_level(logging.WARNING, "kwsync.credentials"):
             assert credential.authorize(CONTEXT) is first
             assert credential.refresh(first) is False
-            assert credential.refresh(rejected("another thread's older one")) is True
+            assert credential.refresh(Authorization(certificate=Certificate(b"an older", b"one"))) is True
         assert "stays in use" in caplog.text
 
     @pytest.mark.parametrize("content", [None, "", SECRET, "x" * ((1 << 20) + 1)])
@@ -381,20 +382,21 @@ class TestClientCertificate:
         assert SECRET not in str(caught.value)
         assert credential.refresh(Authorization()) is False
 
-    def test_swapped_while_read(self, tmp_path: Path) -> None:
+    def test_swapped_while_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A swap between the two readings does not mix an old certificate with a new key."""
         credential = pair_in(tmp_path, "1")
+        swaps = iter([lambda: swap_pair(tmp_path, "2")])
 
-        def swap_once(event: str, arguments: tuple[object, ...]) -> None:
-            nonlocal armed
-            if armed and event == "open" and arguments[0] == str(tmp_path / "key"):
-                armed = False
-                swap_pair(tmp_path, "2")
+        def open_after_swap(file: str, mode: str) -> IO[Any]:
+            if file == str(tmp_path / "key"):
+                next(swaps, lambda: None)()
+            return Path(file).open(mode)
 
-        armed = True
-        watch_audit(swap_once)
-        assert serials(credential.authorize(CONTEXT)) == ("2", "2")
-        assert not armed
+        with monkeypatch.context() as patch:
+            patch.setattr(_files, "open", open_after_swap, raising=False)
+            first = credential.authorize(CONTEXT)
+        assert serials(first) == ("2", "2")
+        assert credential.authorize(CONTEXT) is first
 
     def test_real(self, tmp_path: Path) -> None:
         """What a real authority issues goes through unchanged."""
@@ -428,3 +430,73 @@ def pair_in(folder: Path, serial: str) -> ClientCertificate:
     for name in ("certificate", "key"):
         (folder / name).symlink_to(f"..data/{name}")
     return ClientCertificate(certificate_file=folder / "certificate", key_file=folder / "key")
+
+
+class TestCombined:
+    def test_all_parts(self, tmp_path: Path) -> None:
+        """One request carries the certificate of one part and the header of another."""
+        credential = Combined([ClientCertificate(certificate=CERTIFICATE, key=KEY), BearerToken("one")])
+        assert credential.authorize(CONTEXT) == Authorization(
+            {"Authorization": "Bearer one"}, Certificate(CERTIFICATE.encode(), KEY.encode())
+        )
+
+    def test_refresh(self, clock: Clock, tmp_path: Path) -> None:
+        """After a 401 every part is refreshed, and one that has something new is enough."""
+        (tmp_path / "token").write_text("one")
+        certificate = pair_in(tmp_path, "1")
+        credential = Combined([certificate, TokenFile(tmp_path / "token")])
+        first = credential.authorize(CONTEXT)
+        assert credential.refresh(first) is False
+        (tmp_path / "token").write_text("two")
+        swap_pair(tmp_path, "2")
+        assert credential.refresh(first) is True
+        second = credential.authorize(CONTEXT)
+        assert second.headers == {"Authorization": "Bearer two"}
+        assert serials(second) == ("2", "2")
+        assert credential.refresh(second) is False
+
+    def test_missing_part(self) -> None:
+        """A part without a credential leaves the whole without: half a proof is not what was asked for."""
+        with pytest.raises(CredentialError, match="gone"):
+            Combined([BearerToken("one"), Unavailable("gone")]).authorize(CONTEXT)
+
+
+class TestProviders:
+    @pytest.mark.parametrize("provider", ["google", "oidc", "aks"])
+    @pytest.mark.parametrize("by_field", [True, False])
+    def test_refused(self, provider: str, by_field: bool) -> None:
+        """Backstage's browser-mediated providers are refused, wherever they are named."""
+        metadata = {} if by_field else {AUTH_PROVIDER_KEY: provider}
+        cluster = Cluster("https://example.test", auth_provider=provider if by_field else None, auth_metadata=metadata)
+        assert f"auth provider '{provider}' is not supported" in (refusal(cluster) or "")
+        with pytest.raises(CredentialError, match="not supported"):
+            credential_for(cluster).authorize(CONTEXT)
+
+    @pytest.mark.parametrize(
+        "provider",
+        [None, "", "serviceAccount", "localKubectlProxy", "aws", "azure", "googleServiceAccount", "pinniped"],
+    )
+    def test_not_refused(self, provider: str | None) -> None:
+        """All others, unknown ones too, may be used with a credential."""
+        assert refusal(Cluster("https://example.test", auth_provider=provider)) is None
+
+    @pytest.mark.parametrize("provider", [None, "", "localKubectlProxy"])
+    def test_anonymous(self, provider: str | None) -> None:
+        """Without a provider, and for kubectl's proxy, requests are anonymous."""
+        assert credential_for(Cluster("https://example.test", auth_provider=provider)) == Anonymous()
+
+    def test_service_account(self) -> None:
+        """serviceAccount is the token in the metadata, else the pod's own files."""
+        cluster = Cluster("https://example.test", auth_provider="serviceAccount")
+        assert isinstance(credential_for(cluster), ServiceAccount)
+        cluster = Cluster(
+            "https://example.test", auth_provider="serviceAccount", auth_metadata={"serviceAccountToken": "one"}
+        )
+        assert credential_for(cluster) == BearerToken("one")
+
+    @pytest.mark.parametrize("provider", ["aws", "azure", "googleServiceAccount", "pinniped"])
+    def test_unavailable(self, provider: str) -> None:
+        """A provider that is not built in says its name, and what to pass instead, when it is used."""
+        credential = credential_for(Cluster("https://example.test", auth_provider=provider))
+        with pytest.raises(CredentialError, match=f"'{provider}'.*pass credential="):
+            credential.authorize(CONTEXT)

@@ -60,13 +60,16 @@ def test_line_types(kind: str) -> None:
     assert line_type({"type": kind, "object": {}}) is EventType(kind)
 
 
-@pytest.mark.parametrize(
-    "document",
-    [None, True, 5, "ADDED", [], ["type", "ADDED"], {}, {"object": {}}, {"type": "ADDED"}]
-    + [{"type": "ADDED", "object": value} for value in (None, 5, "x", [], True)]
-    + [{"type": kind, "object": {}} for kind in ("FOO", "added", "SYNCED", "", None, 5, True, [], {})],
-    ids=repr,
-)
+NO_OBJECTS: list[Any] = [None, 5, "x", [], True]
+NO_TYPES: list[Any] = ["FOO", "added", "SYNCED", "", None, 5, True, [], {}]
+NO_EVENTS: list[Any] = [
+    *(None, True, 5, "ADDED", [], ["type", "ADDED"], {}, {"object": {}}, {"type": "ADDED"}),
+    *({"type": "ADDED", "object": value} for value in NO_OBJECTS),
+    *({"type": kind, "object": {}} for kind in NO_TYPES),
+]
+
+
+@pytest.mark.parametrize("document", NO_EVENTS, ids=repr)
 def test_no_event(document: object) -> None:
     """Anything else is no event: another type (also SYNCED, which is only ours), no object, no dict."""
     assert line_type(document) is None

@@ -57,7 +57,7 @@ def _read(path: str) -> Section | None:
         raise ConfigError(f"the kubeconfig {path} cannot be read: {detail}") from error
     if len(data) > SIZE_LIMIT:
         raise ConfigError(f"the kubeconfig {path} is larger than 16 MiB: is it one?")
-    document = _parse(path, data)
+    document = _parse(path, data) or {}
     if not isinstance(document, Mapping):
         raise ConfigError(f"the kubeconfig {path} is no mapping at its top: is it a kubeconfig?")
     return Section(document, f"the kubeconfig {path}", path)
@@ -67,19 +67,17 @@ def _parse(path: str, data: bytes) -> object:
     """A parser's own error would show lines of the file, so none is chained to ours."""
     data = data.removeprefix(codecs.BOM_UTF8)
     if not data.strip():
-        return {}
+        return None
     try:
         return _json.loads(data)
     except ValueError:
         pass
     try:
-        document = _load_yaml(data)
+        return _load_yaml(data)
     except ImportError:
         problem = 'is no JSON, and YAML needs PyYAML: pip install "kwsync[kubeconfig]"'
     except Exception as error:  # noqa: BLE001 - PyYAML raises KeyError, IndexError, AttributeError … on some documents
         problem = f"is neither YAML nor JSON{_line_of(error)}: repair or replace it"
-    else:
-        return {} if document is None else document
     raise ConfigError(f"the kubeconfig {path} {problem}")
 
 

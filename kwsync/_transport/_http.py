@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -47,7 +48,7 @@ class Request:
 
 
 class _Guarded:
-    """The private name of urllib3 that is used here, as its own SOCKS support does: how a connection gets its socket."""
+    """The one private name of urllib3 in use, as in its own SOCKS support: how a connection gets its socket."""
 
     host: str
     port: int
@@ -66,8 +67,8 @@ class PlainConnection(_Guarded, HTTPConnection):
 class TLSConnection(_Guarded, HTTPSConnection):
     """HTTPS.
 
-    While the handshake runs, the socket belongs to nobody who could shut it (ssl takes it over), so a duplicate of it is
-    what the guard wakes.
+    While the handshake runs, the socket belongs to nobody who could shut it (ssl takes it over), so a duplicate of it
+    is what the guard wakes.
     """
 
     def connect(self) -> None:
@@ -111,7 +112,7 @@ class Answer:
             self._response.close()
 
     def pieces(self) -> Iterator[bytes]:
-        """The body, decoded: chunk by chunk where it is chunked, else as bytes arrive. No piece exceeds `CHUNK_BYTES`."""
+        """The body, decoded: chunk by chunk, or as bytes arrive if not chunked; `CHUNK_BYTES` at most a piece."""
         response = self._response
         if response.chunked:
             yield from response.read_chunked(CHUNK_BYTES, decode_content=True)
@@ -182,6 +183,7 @@ class Transport:
         self._contexts = TLSContexts(cluster)
         self._idle: deque[_Kept] = deque()
         self.closed = False
+        weakref.finalize(self, _close_all, self._idle)  # a client that is dropped, or lives until the process ends
 
     def send(self, request: Request, authorization: Authorization, guard: Guard) -> Answer:
         """Send *request* and wait for the headers of its answer.
@@ -214,9 +216,7 @@ class Transport:
     def close(self) -> None:
         """Close the idle connections; what is in use closes when its answer ends."""
         self.closed = True
-        while self._idle:
-            with suppress(IndexError):  # another thread took the last
-                self._idle.pop().close()
+        _close_all(self._idle)
 
     def _take(self, certificate: Certificate | None) -> _Kept | None:
         while self._idle:
@@ -243,9 +243,7 @@ class Transport:
             guard.check()  # what a shut socket raises means nothing
             raise
 
-    def _new_connection(
-        self, endpoint: Endpoint, certificate: Certificate | None
-    ) -> PlainConnection | TLSConnection:
+    def _new_connection(self, endpoint: Endpoint, certificate: Certificate | None) -> PlainConnection | TLSConnection:
         proxy = endpoint.proxy
         options: dict[str, Any] = {"timeout": self._connect_timeout}
         if proxy is not None:
@@ -289,6 +287,12 @@ class Transport:
             raise
 
 
+def _close_all(idle: deque[_Kept]) -> None:
+    while idle:
+        with suppress(IndexError):  # another thread took the last
+            idle.pop().close()
+
+
 def _target(endpoint: Endpoint, request: Request) -> str:
     path = endpoint.base_path + request.path + (f"?{request.query}" if request.query else "")
     return f"http://{endpoint.authority}{path}" if endpoint.forwarded else path
@@ -299,4 +303,3 @@ def _headers(endpoint: Endpoint, request: Request, authorization: Authorization)
     if endpoint.forwarded and endpoint.proxy is not None:
         headers.update(endpoint.proxy.headers)
     return headers
-

@@ -83,7 +83,9 @@ def _split(url: str) -> SplitResult:
 def _basic(parts: SplitResult) -> str | None:
     if not parts.username and not parts.password:
         return None
-    name, password = (unquote_to_bytes((part or "").encode(errors="replace")) for part in (parts.username, parts.password))
+    name, password = (
+        unquote_to_bytes((part or "").encode(errors="replace")) for part in (parts.username, parts.password)
+    )
     return f"Basic {base64.b64encode(name + b':' + password).decode()}"
 
 

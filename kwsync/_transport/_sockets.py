@@ -61,7 +61,7 @@ class GuardedTLSSocket(_GuardedReads, ssl.SSLSocket):
 def shut(sock: socket.socket) -> None:
     """Wake whoever waits on the socket. From any thread and from a signal handler; never blocks.
 
-    The plain socket's method is called also for TLS: `ssl.SSLSocket.shutdown` takes the TLS state away under the reader.
+    The plain socket's method is called also for TLS: `ssl.SSLSocket.shutdown` takes the state away under the reader.
     """
     with suppress(OSError, ValueError):
         socket.socket.shutdown(sock, socket.SHUT_RDWR)

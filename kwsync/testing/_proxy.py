@@ -63,7 +63,7 @@ class ProxyServer(LoopbackServer):
             if upstream.closed_by_client.is_set():
                 client.send_close_notify()
             upstream.close()
-        # A tunnel has used up its connection. What the client sent after a plain request is the next one; it may be for another host.
+        # A tunnel has used up its connection; after a plain request comes the next one, maybe for another host.
         return request.method != "CONNECT"
 
     def _connect(self, request: Request, client: Connection) -> Connection | None:
