@@ -35,13 +35,15 @@ class Call:
     def document(self, request: Request) -> dict[str, Any]:
         """The answer as a JSON object."""
         body, _ = self.read(request)
-        try:
-            document = _json.loads(body)
-        except ValueError:
-            document = None
+        document = _decoded(body, request)
         if not isinstance(document, dict):
             raise local_error(ErrorOrigin.DECODE, "the answer is not a JSON object", path=request.path)
         return document
+
+    def value(self, request: Request) -> Any:
+        """What the answer's JSON holds, or its text where its content type is no JSON."""
+        body, content_type = self.read(request)
+        return _decoded(body, request) if "json" in content_type else body.decode("utf-8", "replace")
 
     def resource(self, resource: str | Resource, *, scope: bool = False) -> Resource:
         """The resource meant, from the table of built-in kinds or else from the server; with *scope* also its scope."""
@@ -49,6 +51,14 @@ class Call:
         if known is not None and not (scope and known.namespaced is None):
             return known
         return _discovery.discover(self.document, str(resource))
+
+
+def _decoded(body: bytes, request: Request) -> Any:
+    try:
+        return _json.loads(body)
+    except ValueError:
+        pass  # its text would repeat the body
+    raise local_error(ErrorOrigin.DECODE, "the answer is not JSON", path=request.path)
 
 
 @contextmanager

@@ -268,6 +268,8 @@ class Client:
 
         NOT_FOUND 404 where the server has none.
         """
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a resource is a string, not {type(name).__name__}")
         with self._call(timeout, cancel) as call:
             return _discovery.discover(call.document, name)
 
@@ -289,8 +291,7 @@ class Client:
         if not path.startswith("/"):
             raise ValueError(f"path must begin with a slash: {path!r}")
         with self._call(timeout, cancel) as call:
-            text, content_type = call.read(_write(method, path, body, query, headers=headers))
-        return _json.loads(text) if "json" in content_type else text.decode("utf-8", "replace")
+            return call.value(_write(method, path, body, query, headers=headers))
 
     def _call(self, timeout: float | None, cancel: threading.Event | None) -> AbstractContextManager[Call]:
         check_cancel(cancel)
@@ -363,8 +364,8 @@ def _write(
 ) -> Request:
     data = body if isinstance(body, bytes) or body is None else _json.dumps(body)
     kind = {} if data is None else {"Content-Type": content_type}
-    accepted = {"Accept": "application/json", **kind, **(headers or {})}
-    return Request(method, path, encode((query or {}).items()), accepted, data)
+    given = {name.title(): value for name, value in (headers or {}).items()}  # one spelling, so that it replaces ours
+    return Request(method, path, encode((query or {}).items()), {"Accept": "application/json", **kind, **given}, data)
 
 
 def _check_seconds(name: str, seconds: float) -> float:

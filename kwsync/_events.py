@@ -74,7 +74,7 @@ def _short(document: object) -> str:
     return f"<{_string(document.get('kind')) or 'object'} {key}>"
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)  # one is made for every event, and a frozen class with slots takes twice the time
 class WatchEvent:
     """One event of a watch."""
 

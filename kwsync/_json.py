@@ -38,8 +38,25 @@ def _choose() -> tuple[Callable[[bytes], Any], Callable[[object], bytes], str]:
     return msgspec.json.decode, msgspec.json.encode, "msgspec"
 
 
-_loads, _dumps, PARSER = _choose()
-"""`PARSER` names the library that is in use."""
+def _load_parser() -> str:
+    """Import the fast parser, which costs milliseconds, when the first document comes; the name of what is in use."""
+    global _loads, _dumps
+    _loads, _dumps, name = _choose()
+    return name
+
+
+def _first_loads(data: bytes) -> Any:
+    _load_parser()
+    return _loads(data)
+
+
+def _first_dumps(value: object) -> bytes:
+    _load_parser()
+    return _dumps(value)
+
+
+_loads: Callable[[bytes], Any] = _first_loads
+_dumps: Callable[[object], bytes] = _first_dumps
 
 
 def loads(data: bytes) -> Any:

@@ -71,7 +71,7 @@ class Session:
         answer = self._transport.send(request, authorization, guard)
         if answer.status == 401 and self._refreshed(authorization):
             with answer:
-                answer.read(ERROR_BODY_BYTES)
+                _error_body(answer, guard)  # so that the connection can be used again
             answer = self._transport.send(request, self._authorize(guard), guard)
         if not 200 <= answer.status < 300:
             raise error_of(answer, request.path, guard)
@@ -79,7 +79,7 @@ class Session:
 
     def _authorize(self, guard: Guard) -> Authorization:
         context = AuthContext(self.cluster, guard.remaining)
-        return _asked(lambda: self.credential.authorize(context))
+        return _asked(lambda: _usable(self.credential.authorize(context)))
 
     def _refreshed(self, rejected: Authorization) -> bool:
         return _asked(lambda: self.credential.refresh(rejected))
@@ -94,6 +94,16 @@ def _asked(question: Callable[[], _T]) -> _T:
     except Exception as error:
         # Its text may hold a secret, so it stands in the cause alone.
         raise CredentialError(f"the credential failed with {type(error).__name__}") from error
+
+
+def _usable(authorization: object) -> Authorization:
+    """What a credential gave, if a request can carry it: http.client's own error would show the secret."""
+    if not isinstance(authorization, Authorization):
+        raise CredentialError(f"the credential gave no Authorization but {type(authorization).__name__}")
+    for name, value in authorization.headers.items():
+        if not (value.isascii() and value.isprintable()):
+            raise CredentialError(f"the credential's header {name!r} holds control or non-ASCII characters")
+    return authorization
 
 
 def error_of(answer: Answer, path: str, guard: Guard) -> WatchError:

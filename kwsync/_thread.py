@@ -40,7 +40,8 @@ class WatchThread:
     """Watches on a daemon thread and calls back.
 
     The options are those of `watch_resource`. With ``reconnect=False`` there is one stream, and its end is the
-    thread's. (Following across the ends of streams, ``reconnect=True``, is not there yet: NotImplementedError.)
+    thread's; say so, since the default is to change. (Following across the ends of streams, ``reconnect=True``, is not
+    there yet: NotImplementedError.)
 
     **Callbacks** are called one after another on the watch's own thread, never under a lock, each with one argument:
     *on_event* with every `WatchEvent`, before the one for its type (*on_added*, *on_modified*, *on_deleted*,
@@ -72,7 +73,7 @@ class WatchThread:
         send_initial_events: bool | None = None,
         max_line_bytes: int = MAX_LINE_BYTES,
         cancel: threading.Event | None = None,
-        reconnect: bool = True,
+        reconnect: bool = False,
         on_event: EventCallback | None = None,
         on_added: EventCallback | None = None,
         on_modified: EventCallback | None = None,

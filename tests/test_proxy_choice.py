@@ -16,7 +16,9 @@ from kwsync.errors import ConfigError
 PROXY = "http://proxy.test:3128"
 SECRET = "made-up-secret"
 
-HOSTS = st.lists(st.text("abcxyz019-", min_size=1, max_size=8), min_size=1, max_size=4).map(".".join)
+HOSTS = st.lists(st.text("abcxyz019-", min_size=1, max_size=8), max_size=3).map(
+    lambda labels: ".".join([*labels, "test"])
+)
 ADDRESSES = st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6))
 PORTS = st.integers(1, 65535)
 

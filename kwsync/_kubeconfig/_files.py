@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kwsync import _json
 from kwsync._kubeconfig._section import Section
@@ -73,7 +73,7 @@ def _parse(path: str, data: bytes) -> object:
     except ValueError:
         pass
     try:
-        return _load_yaml(data)
+        return _yaml_loader()(data)
     except ImportError:
         problem = 'is no JSON, and YAML needs PyYAML: pip install "kwsync[kubeconfig]"'
     except Exception as error:  # noqa: BLE001 - PyYAML raises KeyError, IndexError, AttributeError … on some documents
@@ -81,12 +81,12 @@ def _parse(path: str, data: bytes) -> object:
     raise ConfigError(f"the kubeconfig {path} {problem}")
 
 
-def _load_yaml(data: bytes) -> object:
+def _yaml_loader() -> Callable[[bytes], object]:
     """The one seam to PyYAML; ImportError where it is not installed."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(data, loader)  # noqa: S506 - a safe one, in C or in Python
+    return lambda data: yaml.load(data, loader)  # noqa: S506 - a safe one, in C or in Python
 
 
 def _line_of(error: Exception) -> str:

@@ -37,8 +37,8 @@ class Endpoint:
 
 def endpoint_of(cluster: Cluster) -> Endpoint:
     """ConfigError for a URL that names no HTTP server. The environment's proxies are read at each call."""
-    text = cluster.server
-    if any(character <= " " for character in text):
+    text: object = cluster.server
+    if not isinstance(text, str) or any(character <= " " or character == "\x7f" for character in text):
         raise ConfigError("the cluster's server is no URL")
     try:
         url = urlsplit(text)

@@ -50,10 +50,10 @@ def _root(error: BaseException) -> BaseException:
 
 
 def _describe(error: Exception, root: BaseException) -> str:
+    if isinstance(root, InvalidChunkLength):  # which is an IncompleteRead as well
+        return "the answer's chunks are malformed"
     if isinstance(root, http.client.IncompleteRead):
         return "the connection ended in the middle of the answer"
-    if isinstance(error, InvalidChunkLength):
-        return "the answer's chunks are malformed"
     if isinstance(error, ProtocolError) and root is error:
         return str(error.args[0])
     if isinstance(root, ssl.SSLCertVerificationError):

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from http.client import IncompleteRead
 from typing import Any
 
 import attrs
@@ -279,7 +280,11 @@ class Transport:
                 headers=_headers(endpoint, request, authorization),
                 preload_content=False,
             )
-            return Answer(self, kept, kept.connection.getresponse(), guard)
+            response = kept.connection.getresponse()
+            if kept.readers[0].at_end:  # http.client takes a head that breaks off for a whole one
+                response.close()
+                raise IncompleteRead(b"")
+            return Answer(self, kept, response, guard)
         except BaseException:
             guard.detach()
             kept.close()

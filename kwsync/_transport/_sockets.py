@@ -27,6 +27,8 @@ class _GuardedReads:
     """
 
     guard: Guard | None = None
+    at_end = False
+    """The peer has said that it sends no more."""
 
     def recv_into(self, *args: Any) -> int:
         return self._guarded(super().recv_into, args)  # type: ignore[misc,no-any-return]
@@ -47,6 +49,7 @@ class _GuardedReads:
                 raise DeadlinePassed from error
             raise
         guard.received(result)
+        self.at_end = not result
         return result
 
 

@@ -27,6 +27,7 @@ class Exchange:
 
     @property
     def keeps_alive(self) -> bool:
+        """May the connection carry another request after this one?"""
         return self.complete and not self.closing
 
     def start(self, code: int, headers: HeaderSpec, defaults: HeaderSpec, body: bytes = b"") -> None:

@@ -44,6 +44,7 @@ class Transcript:
 
     @property
     def answer_headers(self) -> Headers:
+        """The headers of the recorded answer."""
         return Headers(self._response()[0].getheaders())
 
     @property

@@ -1,0 +1,1 @@
+"""The watch primitive over real sockets."""
