@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class _Parser(NamedTuple):
+    loads: Callable[[bytes], Any]
+    dumps: Callable[[object], bytes]
+    error: type[Exception]
+    name: str
 
 
 def _slow_loads(data: bytes) -> Any:
@@ -24,24 +31,25 @@ def _slow_dumps(value: object) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _choose() -> tuple[Callable[[bytes], Any], Callable[[object], bytes], str]:
+def _choose() -> _Parser:
     try:
         import orjson
     except ImportError:
         pass
     else:
-        return orjson.loads, orjson.dumps, "orjson"
+        return _Parser(orjson.loads, orjson.dumps, ValueError, "orjson")
     try:
         import msgspec.json
     except ImportError:
-        return _slow_loads, _slow_dumps, "json"
-    return msgspec.json.decode, msgspec.json.encode, "msgspec"
+        return _Parser(_slow_loads, _slow_dumps, ValueError, "json")
+    # Its error became a ValueError only in later versions.
+    return _Parser(msgspec.json.decode, msgspec.json.encode, msgspec.MsgspecError, "msgspec")
 
 
 def _load_parser() -> str:
     """Import the fast parser, which costs milliseconds, when the first document comes; the name of what is in use."""
-    global _loads, _dumps
-    _loads, _dumps, name = _choose()
+    global _loads, _dumps, _error
+    _loads, _dumps, _error, name = _choose()
     return name
 
 
@@ -57,6 +65,7 @@ def _first_dumps(value: object) -> bytes:
 
 _loads: Callable[[bytes], Any] = _first_loads
 _dumps: Callable[[object], bytes] = _first_dumps
+_error: type[Exception] = ValueError
 
 
 def loads(data: bytes) -> Any:
@@ -68,7 +77,7 @@ def loads(data: bytes) -> Any:
     """
     try:
         return _loads(data)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, _error):
         if _loads is _slow_loads:
             raise
     return _slow_loads(data)
@@ -78,10 +87,11 @@ def dumps(value: object) -> bytes:
     """Encode as UTF-8 without spaces; TypeError or ValueError where JSON cannot hold it.
 
     What `loads` gives can be encoded again, so the standard library is asked here too before it counts as a failure.
+    NaN and infinity are a ValueError there, and null with the fast libraries: never bad JSON.
     """
     try:
         return _dumps(value)
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError, RecursionError, _error):
         if _dumps is _slow_dumps:
             raise
     return _slow_dumps(value)

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from kwsync._call import calling
+from kwsync._call import Call, calling
 from kwsync._clock import monotonic
 from kwsync._query import ListOptions, accept, encode
 from kwsync._resources import Resource
@@ -52,16 +52,7 @@ class Lister:
 
     def pages(self) -> Iterator[ObjectList]:
         """Page by page; 410 when they expire before the last is read."""
-        options = self.options
-        deadline = None if self.seconds is None else monotonic() + self.seconds
-        while True:
-            page = self._page(options, deadline)
-            yield page
-            if page.continue_token is None:
-                return
-            options = attrs.evolve(
-                options, continue_token=page.continue_token, resource_version=None, resource_version_match=None
-            )
+        yield from self._pages(self.options, self._deadline())
 
     def whole(self) -> ObjectList:
         """All pages as one list.
@@ -69,20 +60,38 @@ class Lister:
         When the pages expire on the way, the list is read once more in one piece (as client-go does): to go on where
         the server offers to would mix two moments.
         """
+        deadline = self._deadline()
+        pages: list[ObjectList] = []
         try:
-            return _joined(self.pages())
+            for page in self._pages(self.options, deadline):
+                pages.append(page)  # noqa: PERF402 - what came before an error counts
         except WatchError as error:
-            if not error.is_expired or self.options.limit is None:
+            if not pages or not error.is_expired:
                 raise
-        return _joined(attrs.evolve(self, options=attrs.evolve(self.options, limit=None)).pages())
+            pages.clear()
+        return _joined(pages or self._pages(attrs.evolve(self.options, limit=None), deadline))
 
-    def _page(self, options: ListOptions, deadline: float | None) -> ObjectList:
-        left = self.page_seconds if deadline is None else deadline - monotonic()
-        with calling(self.session, left, self.cancel) as call:
-            resource = call.resource(self.resource)
-            headers = {"Accept": accept(options.view, "list"), "Accept-Encoding": "gzip"}
-            path = resource.path(options.namespace)
-            return _page_of(call.document(Request("GET", path, encode(options.pairs()), headers)), path)
+    def _deadline(self) -> float | None:
+        return None if self.seconds is None else monotonic() + self.seconds
+
+    def _pages(self, options: ListOptions, deadline: float | None) -> Iterator[ObjectList]:
+        resource = self.resource
+        while True:
+            left = self.page_seconds if deadline is None else deadline - monotonic()
+            with calling(self.session, left, self.cancel) as call:
+                resource = call.resource(resource)
+                page = _read(call, resource.path(options.namespace), options)
+            yield page
+            if page.continue_token is None:
+                return
+            options = attrs.evolve(
+                options, continue_token=page.continue_token, resource_version=None, resource_version_match=None
+            )
+
+
+def _read(call: Call, path: str, options: ListOptions) -> ObjectList:
+    headers = {"Accept": accept(options.view, "list"), "Accept-Encoding": "gzip"}
+    return _page_of(call.document(Request("GET", path, encode(options.pairs()), headers)), path)
 
 
 def _page_of(document: dict[str, Any], path: str) -> ObjectList:
@@ -91,26 +100,32 @@ def _page_of(document: dict[str, Any], path: str) -> ObjectList:
     items = document.get("rows" if rows else "items")
     if items is None:
         items = []  # Go's encoder writes an empty list as null
-    if not isinstance(items, list) or not kind.endswith(("List", "Table")):
-        raise local_error(ErrorOrigin.DECODE, f"the answer is no list but {kind!r}", path=path)
+    if not kind.endswith(("List", "Table")) or not _are_objects(items):
+        raise local_error(ErrorOrigin.DECODE, f"the answer is no list of objects but {kind!r}", path=path)
     metadata = document.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     if not rows:
         _fill_in(items, document)
+    version, token = metadata.get("resourceVersion"), metadata.get("continue")
+    if token is not None and not (isinstance(token, str) and token.isprintable()):
+        raise local_error(ErrorOrigin.DECODE, "the list goes on, but its continue token is no text", path=path)
     return ObjectList(
         items=items,
-        resource_version=metadata.get("resourceVersion") or None,
-        continue_token=metadata.get("continue") or None,
+        resource_version=version if isinstance(version, str) and version else None,
+        continue_token=token or None,
         column_definitions=document.get("columnDefinitions") if rows else None,
     )
 
 
-def _fill_in(items: list[Any], document: dict[str, Any]) -> None:
+def _are_objects(items: object) -> bool:
+    return isinstance(items, list) and all(isinstance(item, dict) for item in items)
+
+
+def _fill_in(items: list[dict[str, Any]], document: dict[str, Any]) -> None:
     kind, api_version = str(document["kind"]).removesuffix("List"), document.get("apiVersion")
-    for item in items:
-        if isinstance(item, dict) and kind:
-            item.setdefault("kind", kind)
-            item.setdefault("apiVersion", api_version)
+    for item in items if kind else ():
+        item.setdefault("kind", kind)
+        item.setdefault("apiVersion", api_version)
 
 
 def _joined(pages: Iterable[ObjectList]) -> ObjectList:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -28,6 +29,8 @@ from kwsync.errors import (
 _T = TypeVar("_T")
 
 USER_AGENT = f"kwsync/{__version__} (python {platform.python_version()}; {platform.system().lower()})"
+
+_HEADER_NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 
 ERROR_BODY_BYTES = 1024 * 1024
 """So much of an error's body is read; what is behind it is not needed to tell the error."""
@@ -69,9 +72,10 @@ class Session:
     def _opened(self, request: Request, guard: Guard) -> Answer:
         authorization = self._authorize(guard)
         answer = self._transport.send(request, authorization, guard)
-        if answer.status == 401 and self._refreshed(authorization):
-            with answer:
-                _error_body(answer, guard)  # so that the connection can be used again
+        if answer.status == 401:
+            refused = error_of(answer, request.path, guard)  # read first: its connection can be used again
+            if not self._refreshed(authorization):
+                raise refused
             answer = self._transport.send(request, self._authorize(guard), guard)
         if not 200 <= answer.status < 300:
             raise error_of(answer, request.path, guard)
@@ -101,8 +105,8 @@ def _usable(authorization: object) -> Authorization:
     if not isinstance(authorization, Authorization):
         raise CredentialError(f"the credential gave no Authorization but {type(authorization).__name__}")
     for name, value in authorization.headers.items():
-        if not (value.isascii() and value.isprintable()):
-            raise CredentialError(f"the credential's header {name!r} holds control or non-ASCII characters")
+        if not (_HEADER_NAME.fullmatch(name) and value.isascii() and value.isprintable()):
+            raise CredentialError("the credential gave a header with control or non-ASCII characters")
     return authorization
 
 

@@ -40,10 +40,11 @@ def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
         pytest.importorskip(name)
     with pytest.MonkeyPatch.context() as patch:
         without(patch, *({"orjson", "msgspec"} - {name}))
-        loads, dumps, chosen = _json._choose()
+        loads, dumps, error, chosen = _json._choose()
     assert chosen == name
     monkeypatch.setattr(_json, "_loads", loads)
     monkeypatch.setattr(_json, "_dumps", dumps)
+    monkeypatch.setattr(_json, "_error", error)
     return name
 
 
@@ -51,6 +52,23 @@ def test_choice() -> None:
     """orjson comes first, then msgspec, then the standard library."""
     available = [name for name in ("orjson", "msgspec") if importlib.util.find_spec(name)]
     assert [*available, "json"][0] == _json._load_parser()
+
+
+@pytest.mark.parametrize("data", [b"[1]", b"nope", b"1e999"])
+def test_first_document(parser: str, monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    """The parser is loaded with the first document, which is read as every other, also if it is none."""
+    expected = outcome(data)
+    monkeypatch.setattr(_json, "_loads", _json._first_loads)
+    monkeypatch.setattr(_json, "_error", ValueError)
+    assert outcome(data) == expected
+
+
+def outcome(data: bytes) -> object:
+    """What reading gives: a value, or ValueError."""
+    try:
+        return _json.loads(data)
+    except ValueError:
+        return ValueError
 
 
 trees: st.SearchStrategy[Any] = st.recursive(
@@ -166,3 +184,13 @@ def test_not_json(parser: str) -> None:
     for value in (object(), {"a": object}, circle, nested(100_000), 1j):
         with pytest.raises((TypeError, ValueError)):
             _json.dumps(value)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_no_number(parser: str, value: float) -> None:
+    """NaN and infinity never become bad JSON: the standard library refuses them, the others write null."""
+    if parser == "json":
+        with pytest.raises(ValueError, match=r"."):
+            _json.dumps([value])
+    else:
+        assert _json.dumps([value]) == b"[null]"

@@ -165,9 +165,13 @@ def seconds_for(size: int) -> float:
 
 
 def test_linear_time() -> None:
-    """Ten times the line takes about ten times as long. (Quadratic would be a hundred; memory bandwidth costs some.)"""
+    """Ten times the line takes some ten times as long: quadratic would be a hundred.
+
+    The bound is wide because fresh memory costs a page fault, which the short line may be spared; the exact measure is
+    that of test_linear_copies.
+    """
     ratios = (seconds_for(10 * MIB) / seconds_for(MIB) for _ in range(5))
-    assert any(ratio < 12 for ratio in ratios)
+    assert any(ratio < 40 for ratio in ratios)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 4096])

@@ -31,7 +31,7 @@ def as_told(resource: Resource | None) -> tuple[Any, ...]:
 @pytest.mark.parametrize(
     "text",
     ["deployments", "deployment", "Deployment", "DEPLOYMENTS", "deploy", "deployments.apps", "Deployment.apps"]
-    + ["deployments.v1.apps", "deploy.v1.apps", "apps/v1/deployments", "apps/v1/Deployment", "apps/v1/deploy"],
+    + ["deployments.v1.apps", "deploy.v1.apps", "apps/v1/deployments", "apps/v1/Deployment", "Apps/V1/deploy"],
 )
 def test_forms(text: str) -> None:
     """Plural, singular, kind and short name, in any case, alone or with group and version, mean the same."""

@@ -83,9 +83,13 @@ class TLSConnection(_Guarded, HTTPSConnection):
 
     def _new_conn(self) -> socket.socket:
         sock = super()._new_conn()
-        sock.settimeout(self.guard.remaining())  # for the handshake
-        self.spare = sock.dup()
-        self.guard.attach(partial(shut, self.spare))
+        try:
+            sock.settimeout(self.guard.remaining())  # for the handshake
+            self.spare = sock.dup()
+            self.guard.attach(partial(shut, self.spare))
+        except BaseException:
+            sock.close()  # nobody else knows it yet
+            raise
         return sock
 
 

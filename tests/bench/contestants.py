@@ -46,7 +46,7 @@ def _floor(url: str, module: str, function: str) -> Round:
 
 def _kwsync(url: str, parser: str) -> Round:
     kwsync = importlib.import_module("kwsync")
-    used = importlib.import_module("kwsync._json").PARSER
+    used = importlib.import_module("kwsync._json")._load_parser()
     if used != parser:
         raise RuntimeError(f"kwsync has chosen {used} instead of {parser}")
     credentials = importlib.import_module("kwsync.credentials")
@@ -66,7 +66,8 @@ def _kubernetes(url: str, **options: Any) -> Round:
 def _lightkube(url: str, count: int) -> Round:
     lightkube = importlib.import_module("lightkube")
     pod = importlib.import_module("lightkube.resources.core_v1").Pod
-    config = lightkube.KubeConfig.from_server(url)
+    models = importlib.import_module("lightkube.config.models")
+    config = lightkube.KubeConfig.from_one(cluster=models.Cluster(server=url), user=models.User())
     client = lightkube.Client(config=config, trust_env=False)
     # It connects again at the end, so it must be stopped before.
     return lambda: _count(itertools.islice(client.watch(pod, namespace="*"), count))

@@ -57,7 +57,7 @@ def _metadata(random: Random, number: int, app: str, containers: list[str]) -> d
 
 
 def _managed(random: Random, manager: str, containers: list[str]) -> dict[str, Any]:
-    fields = {
+    fields: dict[str, dict[str, Any]] = {
         f'k:{{"name":"{name}"}}': {".": {}, "f:env": {}, "f:image": {}, "f:name": {}, "f:ports": {}, "f:resources": {}}
         for name in containers
     } or {f'k:{{"type":"{kind}"}}': {".": {}, "f:status": {}, "f:type": {}} for kind in CONDITIONS}
@@ -75,7 +75,9 @@ def _container(random: Random, name: str) -> dict[str, Any]:
             {"name": f"SETTING_{index}", "value": "x" * random.randrange(40)} for index in range(random.randrange(8))
         ],
         "ports": [{"containerPort": port, "name": "http", "protocol": "TCP"}],
-        "resources": {"requests": {"cpu": f"{random.randrange(50, 2000)}m", "memory": f"{random.randrange(64, 4096)}Mi"}},
+        "resources": {
+            "requests": {"cpu": f"{random.randrange(50, 2000)}m", "memory": f"{random.randrange(64, 4096)}Mi"}
+        },
         "readinessProbe": {"httpGet": {"path": "/ready", "port": port}, "periodSeconds": 10, "failureThreshold": 3},
         "volumeMounts": [
             {"name": "kube-api-access", "readOnly": True, "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -70,7 +71,7 @@ class Settings:
 def percentile(values: Sequence[float], percent: float) -> float:
     """The smallest value that *percent* of them do not exceed."""
     ordered = sorted(values)
-    return ordered[max(0, -(-len(ordered) * percent // 100).__int__() - 1)]
+    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
@@ -86,7 +87,7 @@ def header(machine: Mapping[str, Any]) -> Iterator[str]:
     for name, value in machine.items():
         yield f"{name:12} {value}"
     if machine["load"] > 1:
-        yield f"WARNING: the load average is {machine['load']}: the machine is busy, and these numbers are worth nothing."
+        yield f"WARNING: the load average is {machine['load']}: the machine is busy, the numbers are worth nothing."
 
 
 def table(figures: Sequence[Figure]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from functools import cache
 
 from .children import running
-from .feed import chunked, event_line, event_lines, long_line
+from .feed import chunked, event_lines, long_line
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 LAST_CHUNK = b"0\r\n\r\n"

@@ -126,7 +126,7 @@ def test_blank_line(text: bytes) -> None:
     ],
 )
 def test_json_that_the_fast_parser_may_refuse(text: bytes, value: object) -> None:
-    """A line is malformed only when the standard library says so: servers in Go send lone surrogates and huge numbers."""
+    """A line is malformed only when the standard library says so: Go sends lone surrogates and huge numbers."""
     outcome = watched(Head(), Raw(b'{"object":{"v":' + text + b'},"more":1,"type":"ADDED"}\n'), End())
     assert [event.object and event.object["v"] for event in outcome.events] == [value]
     assert outcome.skipped_lines == 0
@@ -172,7 +172,7 @@ def test_life_of_a_stream() -> None:
         assert iter(stream) is stream
         assert (stream.end, repr(stream)) == (None, "<WatchStream pods.v1 open>")
         assert next(stream).key.name == "a"
-        assert stream.end is None
+        assert (stream.end, repr(stream)) == (None, "<WatchStream pods.v1 open>")
         assert next(stream, None) is None
         assert stream.end == WatchEnd(EndReason.SERVER_CLOSED)
         assert repr(stream) == "<WatchStream pods.v1 SERVER_CLOSED>"
@@ -216,15 +216,17 @@ def test_last_activity(monkeypatch: pytest.MonkeyPatch) -> None:
     """None before the request; then seconds since the last byte, so that a probe sees a stream that is dead (B3)."""
     with served([Head(), Event("ADDED", pod("a")), StallUntil(_never())]) as (_, client):
         stream = watch_resource("pods", client=client, timeout_seconds=SOON)
-        assert stream.last_activity is None
+        before = stream.last_activity
         with stream:
             next(stream)
-            assert stream.last_activity is not None
-            assert 0 <= stream.last_activity < SOON
+            soon = stream.last_activity
             now = _clock.monotonic()
-            monkeypatch.setattr(_clock, "monotonic", lambda: now + 100)
-            assert 100 <= stream.last_activity <= 100 + SOON
-            monkeypatch.undo()
+            with monkeypatch.context() as later:
+                later.setattr(_clock, "monotonic", lambda: now + 100)
+                silent = stream.last_activity
+    assert (before, soon is not None, silent is not None) == (None, True, True)
+    assert 0 <= (soon or 0) < SOON
+    assert 100 <= (silent or 0) <= 100 + SOON
 
 
 def test_last_activity_without_a_byte() -> None:
