@@ -22,9 +22,12 @@ class Call:
     def __init__(self, session: Session, guard: Guard) -> None:
         self._session = session
         self._guard = guard
+        self.path = ""
+        """Of the last request."""
 
     def read(self, request: Request) -> tuple[bytes, str]:
         """The whole body of a successful answer, and its content type."""
+        self.path = request.path
         with self._session.open(request, self._guard) as answer:
             try:
                 return answer.read(), answer.headers.get("Content-Type", "")
@@ -62,15 +65,16 @@ def _decoded(body: bytes, request: Request) -> Any:
 
 
 @contextmanager
-def calling(session: Session, timeout: float | None, cancel: threading.Event | None, path: str = "") -> Iterator[Call]:
+def calling(session: Session, timeout: float | None, cancel: threading.Event | None) -> Iterator[Call]:
     """A call that has *timeout* seconds in all, and ends with `CancelledError` when *cancel* is set."""
     guard = Guard(None if timeout is None else monotonic() + timeout)
+    call = Call(session, guard)
     try:
         with cancelled_by(guard, cancel):
-            yield Call(session, guard)
+            yield call
     except Interrupted:
         raise CancelledError(
-            error_type=ErrorType.SYSTEM_ERROR, origin=ErrorOrigin.NETWORK, resource_path=path, message="cancelled"
+            error_type=ErrorType.SYSTEM_ERROR, origin=ErrorOrigin.NETWORK, resource_path=call.path, message="cancelled"
         ) from None
     except DeadlinePassed:
-        raise local_error(ErrorOrigin.TIMEOUT, "no answer in time", path=path) from None
+        raise local_error(ErrorOrigin.TIMEOUT, "no answer in time", path=call.path) from None

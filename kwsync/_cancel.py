@@ -75,7 +75,8 @@ class Guard:
 
     def interrupt(self, cause: EndReason) -> None:
         """End the operation. From any thread and from a signal handler; never blocks, never fails."""
-        self.causes.append(cause)
+        if not self.causes:  # the poller tells its cause again and again
+            self.causes.append(cause)
         if self._pid == os.getpid():
             self._call_wake()
 
@@ -83,6 +84,7 @@ class Guard:
         """In a forked child: the operation belongs to the parent, so it ends here without waking anything."""
         self.causes.append(EndReason.CLOSED)
         self._wake = None
+        self._trying = threading.RLock()  # a thread that was not forked along may have held the old one
 
     def check(self) -> None:
         """Raise `Interrupted` or `DeadlinePassed` when the operation must not go on."""
@@ -121,6 +123,12 @@ class Guard:
         with self._trying:  # a caller of the wake function holds it for microseconds, and never waits for it
             self._wake = None
 
+    def finish(self) -> None:
+        """The operation is over. What is attached even now was lost by an exception at a bad moment: let go of it."""
+        if self._wake is not None:
+            self._call_wake()
+            self.detach()
+
     def wait(self, gate: Gate, timeout: float | None = None) -> bool:
         """Wait for a gate that another opens; raises as `check` does. False when *timeout* seconds passed first."""
         self.attach(gate.open)
@@ -147,13 +155,16 @@ class Guard:
 
     def _call_wake(self) -> None:
         # Who fails to get the lock leaves the work to who has it: another caller, or the owner on its way out.
-        if self._trying.acquire(blocking=False):
-            try:
+        try:
+            if self._trying.acquire(blocking=False):
                 wake = self._wake
                 if wake is not None:
                     wake()
-            finally:
+        finally:  # from before the lock was taken, because a signal handler may raise right after that
+            try:
                 self._trying.release()
+            except RuntimeError:  # another thread has it
+                pass
 
 
 class CancelToken(threading.Event):
@@ -224,7 +235,7 @@ class EventPoller:
     def register(self, guard: Guard, event: threading.Event) -> None:
         with self._lock:
             self._watched[id(guard)] = (weakref.ref(guard), event)
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():  # one that could not be started is not alive
                 self._bell = Gate()
                 self._thread = _threads.make_thread(self._run, "kwsync-cancel-poller")
                 self._thread.start()
@@ -241,12 +252,15 @@ class EventPoller:
     def _run(self) -> None:
         while not self._may_end():
             self._bell.wait(POLL_SECONDS)
-            for key, (reference, event) in self._watched.copy().items():
-                guard = reference()
-                if guard is None:
-                    self._watched.pop(key, None)
-                elif event.is_set():
-                    guard.interrupt(EndReason.CANCELLED)
+            self._look()
+
+    def _look(self) -> None:  # a function, so that no guard is held while the thread waits
+        for key, (reference, event) in self._watched.copy().items():
+            guard = reference()
+            if guard is None:
+                self._watched.pop(key, None)
+            elif event.is_set():
+                guard.interrupt(EndReason.CANCELLED)
 
     def _may_end(self) -> bool:
         with self._lock:
@@ -258,10 +272,16 @@ class EventPoller:
 
 poller = EventPoller()
 
+_running: weakref.WeakSet[Guard] = weakref.WeakSet()
+"""The guards of the operations that have begun, so that a forked child can let go of them."""
+
 
 def _forget_after_fork() -> None:
     global poller
     poller = EventPoller()
+    for guard in list(_running):
+        guard.abandon()
+    _running.clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -271,21 +291,22 @@ if hasattr(os, "register_at_fork"):
 @contextmanager
 def cancelled_by(guard: Guard, cancel: threading.Event | None) -> Iterator[None]:
     """For the length of a block, setting *cancel* interrupts *guard*; raises `Interrupted` if it is set already."""
-    if cancel is None:
-        yield
-        return
+    _running.add(guard)
     registry = cancel if isinstance(cancel, CancelToken) else poller
     try:
         if isinstance(cancel, CancelToken):
             cancel.register(guard)
-        elif not cancel.is_set():
+        elif cancel is not None and not cancel.is_set():
             poller.register(guard, cancel)
-        if cancel.is_set():
+        if cancel is not None and cancel.is_set():
             guard.interrupt(EndReason.CANCELLED)
             raise Interrupted
         yield
     finally:
-        registry.unregister(guard)
+        if cancel is not None:
+            registry.unregister(guard)
+        _running.discard(guard)
+        guard.finish()
 
 
 def check_cancel(cancel: object) -> None:

@@ -67,7 +67,9 @@ def _positive(instance: object, attribute: attrs.Attribute[Any], value: object) 
         raise ValueError(f"{attribute.name} must be 1 or more, not {value}")
 
 
-_optional_positive = attrs.validators.optional(_positive)
+def _optional_positive(instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
+    if value is not None:
+        _positive(instance, attribute, value)
 
 
 def _view(instance: object, attribute: attrs.Attribute[Any], value: object) -> None:

@@ -36,6 +36,16 @@ def _segment_or_empty(instance: object, attribute: attrs.Attribute[str], value: 
         check_segment(value, attribute.name)
 
 
+def _bool_or_none(instance: object, attribute: attrs.Attribute[bool | None], value: object) -> None:
+    if not isinstance(value, bool | None):
+        raise TypeError(f"{attribute.name} must be True, False or None, not {value!r}")
+
+
+def _text_or_none(instance: object, attribute: attrs.Attribute[str | None], value: object) -> None:
+    if not isinstance(value, str | None):
+        raise TypeError(f"{attribute.name} must be a string or None, not {value!r}")
+
+
 @attrs.frozen
 class Resource:
     """A kind of objects, as the API serves it: its group (empty for core), version and plural name.
@@ -47,12 +57,8 @@ class Resource:
     group: str = attrs.field(validator=_segment_or_empty)
     version: str = attrs.field(validator=_segment)
     plural: str = attrs.field(validator=_segment)
-    namespaced: bool | None = attrs.field(
-        default=None, eq=False, validator=attrs.validators.optional(attrs.validators.instance_of(bool))
-    )
-    kind: str | None = attrs.field(
-        default=None, eq=False, validator=attrs.validators.optional(attrs.validators.instance_of(str))
-    )
+    namespaced: bool | None = attrs.field(default=None, eq=False, validator=_bool_or_none)
+    kind: str | None = attrs.field(default=None, eq=False, validator=_text_or_none)
 
     @classmethod
     def parse(cls, text: str) -> Resource:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 import re
+import sys
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -28,7 +28,7 @@ from kwsync.errors import (
 
 _T = TypeVar("_T")
 
-USER_AGENT = f"kwsync/{__version__} (python {platform.python_version()}; {platform.system().lower()})"
+USER_AGENT = f"kwsync/{__version__} (python {'.'.join(map(str, sys.version_info[:3]))}; {sys.platform})"
 
 _HEADER_NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 
@@ -129,13 +129,13 @@ def error_of(answer: Answer, path: str, guard: Guard) -> WatchError:
 
 def _error_body(answer: Answer, guard: Guard) -> bytes:
     """What can be had of it in time; the status alone is an answer, too."""
-    pieces: list[bytes] = []
+    body = bytearray()
     try:
         with guard.within(ERROR_BODY_SECONDS):
             for piece in answer.pieces():
-                pieces.append(piece)
-                if sum(map(len, pieces)) >= ERROR_BODY_BYTES:
+                body += piece
+                if len(body) >= ERROR_BODY_BYTES:
                     break
     except EXPECTED:
         guard.check()
-    return b"".join(pieces)[:ERROR_BODY_BYTES]
+    return bytes(body[:ERROR_BODY_BYTES])

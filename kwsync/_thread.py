@@ -102,7 +102,8 @@ class WatchThread:
             max_line_bytes=max_line_bytes,
             cancel=cancel,
         )
-        self._thread = _threads.make_thread(self._run, thread_name or f"kwsync-watch-{resource}")
+        self._name = thread_name or f"kwsync-watch-{resource}"
+        self._thread: threading.Thread | None = None  # one that was made before a fork would seem dead in the child
         self._started_in: int | None = None
         self._end: WatchEnd | None = None
         self._callbacks: dict[str, Callable[..., object]] = {}
@@ -173,6 +174,7 @@ class WatchThread:
         if self._started_in is not None:
             raise RuntimeError("a WatchThread can be started only once: make a new one")
         self._started_in = os.getpid()
+        self._thread = _threads.make_thread(self._run, self._name)
         self._thread.start()
 
     def stop(self) -> None:
@@ -184,13 +186,13 @@ class WatchThread:
 
         RuntimeError from inside a callback, which would wait for itself.
         """
-        if self._started_in == os.getpid():
+        if self._thread is not None and self._started_in == os.getpid():
             self._thread.join(timeout)
         return not self.is_alive()
 
     def is_alive(self) -> bool:
         """Does the thread run in this process?"""
-        return self._started_in == os.getpid() and self._thread.is_alive()
+        return self._thread is not None and self._started_in == os.getpid() and self._thread.is_alive()
 
     def healthy(self) -> bool:
         """Does the thread run, with a stream that is open? For a liveness probe; see also `last_activity`."""
@@ -220,11 +222,11 @@ class WatchThread:
     ) -> None:
         self.stop()
         if threading.current_thread() is not self._thread and not self.join(EXIT_SECONDS):
-            log.warning("%s: a callback has been busy for %s s since stop()", self._thread.name, EXIT_SECONDS)
+            log.warning("%s: a callback has been busy for %s s since stop()", self._name, EXIT_SECONDS)
 
     def __repr__(self) -> str:
         state = "running" if self.is_alive() else "new" if self._started_in is None else "ended"
-        return f"<WatchThread {self._thread.name} {state}>"
+        return f"<WatchThread {self._name} {state}>"
 
     # On the thread
 
@@ -249,8 +251,17 @@ class WatchThread:
             callback(argument)
         except BaseException as raised:  # SystemExit, too: only stop(), the cancel event or the server end a watch
             if key in ("on_error", "on_end") or "on_error" not in self._callbacks:
-                log.exception("%s: %s raised", self._thread.name, key)
+                log.exception("%s: %s raised", self._name, key)
                 return
-            error = local_error(ErrorOrigin.CALLBACK, f"{key} raised {type(raised).__name__}: {raised}")
-            error.__cause__ = raised
-            self._call("on_error", error)
+            # Not held in this frame, which the traceback of its cause holds: that would be a cycle.
+            self._call("on_error", _failure(key, raised))
+
+
+def _failure(key: str, raised: BaseException) -> WatchError:
+    try:
+        text = f"{type(raised).__name__}: {raised}"
+    except BaseException:  # noqa: BLE001 - its own __str__ fails, and the stream goes on all the same
+        text = type(raised).__name__
+    error = local_error(ErrorOrigin.CALLBACK, f"{key} raised {text}")
+    error.__cause__ = raised
+    return error

@@ -11,7 +11,7 @@ from typing import Any
 
 from kwsync import _clock, _json
 from kwsync._call import Call
-from kwsync._cancel import Guard, Interrupted, cancelled_by, check_cancel
+from kwsync._cancel import CancelToken, Guard, Interrupted, cancelled_by, check_cancel
 from kwsync._client import Client, default_client, session_of
 from kwsync._events import (
     EndReason,
@@ -121,11 +121,17 @@ class WatchStream:
 
     def __next__(self) -> WatchEvent:
         reader = self._reader
-        reader.look_at_cancel()
+        if reader.polled is not None and reader.polled.is_set():
+            reader.guard.interrupt(EndReason.CANCELLED)
         if reader.guard.causes:
             self._finish()
             raise StopIteration
-        event = next(self._events, None)
+        try:
+            event = next(self._events, None)
+        except ValueError:  # another thread is just closing it
+            if not reader.guard.causes:
+                raise
+            event = None
         if reader.guard.causes:
             self._finish()  # who ended it found the generator running, and left the rest to this thread
         if event is None:
@@ -181,7 +187,7 @@ class WatchStream:
     def _finish(self) -> None:
         with suppress(ValueError):  # another thread, or the interrupted frame below, is in it and will see the cause
             self._events.close()
-            self._reader.ended()
+        self._reader.ended()
 
 
 class _Reader:
@@ -202,6 +208,8 @@ class _Reader:
         self._options = options
         self._client = client
         self._cancel = cancel
+        # A plain event is polled now and then; a consumer that comes back should not get more meanwhile.
+        self.polled = None if isinstance(cancel, CancelToken) else cancel
         self._path = resource.path(options.namespace) if isinstance(resource, Resource) else ""
         self._stream_error: WatchError | None = None
         self._initial = options.resource_version in (None, "0") or options.send_initial_events is True
@@ -228,11 +236,6 @@ class _Reader:
         if error is not None and self.guard.cause is None:
             yield self._failed(error)
         self.ended()
-
-    def look_at_cancel(self) -> None:
-        """A plain event is polled now and then; a consumer that comes back should not get more meanwhile."""
-        if self._cancel is not None and not self.guard.causes and self._cancel.is_set():
-            self.guard.interrupt(EndReason.CANCELLED)
 
     def ended(self, reason: EndReason = EndReason.CLOSED, error: WatchError | None = None) -> None:
         """Note the end. A cause from outside was first, whatever came after it."""

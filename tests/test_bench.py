@@ -13,7 +13,7 @@ import pytest
 from tests.bench import report
 
 ROOT = Path(__file__).parent.parent
-CHEAP = ("throughput", "lines", "cancel", "idle", "imports", "streams", "latency")
+SECTIONS = ("throughput", "lines", "cancel", "idle", "imports", "streams", "latency")
 KEYS = {"section", "name", "value", "unit", "target", "details", "note", "met"}
 
 
@@ -30,7 +30,7 @@ def test_quick(tmp_path: Path) -> None:
     printed = run_bench(file)
     document = json.loads(file.read_text(encoding="utf-8"))
     figures: list[dict[str, Any]] = document["figures"]
-    assert {figure["section"] for figure in figures} == set(CHEAP)
+    assert {figure["section"] for figure in figures} == set(SECTIONS)
     assert [figure for figure in figures if figure.keys() != KEYS] == []
     assert [figure["name"] for figure in figures if figure["value"] is None and not figure["note"]] == []
     assert [figure["name"] for figure in figures if figure["name"] not in printed] == []

@@ -24,8 +24,9 @@ from urllib3.util import parse_url
 
 from kwsync._cancel import Guard
 from kwsync._cluster import Cluster
+from kwsync._transport._coding import unpacked
 from kwsync._transport._endpoint import Endpoint, endpoint_of
-from kwsync._transport._sockets import dial, live, shut
+from kwsync._transport._sockets import connecting, dial, shut
 from kwsync._transport._tls import TLSContexts, proxy_context
 from kwsync.credentials import Authorization, Certificate
 
@@ -54,11 +55,9 @@ class _Guarded:
     host: str
     port: int
     guard: Guard
-    raw: socket.socket
 
     def _new_conn(self) -> socket.socket:
-        self.raw = dial(self.host.strip("[]"), self.port, self.guard)
-        return self.raw
+        return dial(self.host.strip("[]"), self.port, self.guard)
 
 
 class PlainConnection(_Guarded, HTTPConnection):
@@ -66,31 +65,7 @@ class PlainConnection(_Guarded, HTTPConnection):
 
 
 class TLSConnection(_Guarded, HTTPSConnection):
-    """HTTPS.
-
-    While the handshake runs, the socket belongs to nobody who could shut it (ssl takes it over), so a duplicate of it
-    is what the guard wakes.
-    """
-
-    def connect(self) -> None:
-        try:
-            super().connect()
-        finally:
-            self.guard.detach()
-            spare = self.__dict__.pop("spare", None)
-            if spare is not None:
-                spare.close()
-
-    def _new_conn(self) -> socket.socket:
-        sock = super()._new_conn()
-        try:
-            sock.settimeout(self.guard.remaining())  # for the handshake
-            self.spare = sock.dup()
-            self.guard.attach(partial(shut, self.spare))
-        except BaseException:
-            sock.close()  # nobody else knows it yet
-            raise
-        return sock
+    """HTTPS."""
 
 
 class Answer:
@@ -119,11 +94,10 @@ class Answer:
     def pieces(self) -> Iterator[bytes]:
         """The body, decoded: chunk by chunk, or as bytes arrive if not chunked; `CHUNK_BYTES` at most a piece."""
         response = self._response
+        raw: Iterator[bytes] = iter(partial(response.read1, CHUNK_BYTES, decode_content=False), b"")
         if response.chunked:
-            yield from response.read_chunked(CHUNK_BYTES, decode_content=True)
-        else:
-            while piece := response.read1(CHUNK_BYTES, decode_content=True):
-                yield piece
+            raw = response.read_chunked(CHUNK_BYTES, decode_content=False)
+        yield from unpacked(raw, self.headers.get("Content-Encoding", ""), CHUNK_BYTES)
         self._complete = True
 
     def read(self, limit: int | None = None) -> bytes:
@@ -144,7 +118,6 @@ class _Kept:
         self.connection = connection
         self.certificate = certificate
         self.socket: Any = connection.sock
-        live.add(self.readers[0])
         self._pid = os.getpid()
 
     @property
@@ -217,6 +190,8 @@ class Transport:
             kept.close()
         else:
             self._idle.append(kept)
+            if self.closed:  # since it was asked
+                _close_all(self._idle)
 
     def close(self) -> None:
         """Close the idle connections; what is in use closes when its answer ends."""
@@ -237,6 +212,8 @@ class Transport:
     def _connect(self, endpoint: Endpoint, certificate: Certificate | None, guard: Guard) -> _Kept:
         connection = self._new_connection(endpoint, certificate)
         connection.guard = guard
+        before = connecting.guard, connecting.sockets
+        connecting.guard, connecting.sockets = guard, []
         try:
             with guard.within(self._connect_timeout):
                 connection.connect()
@@ -245,8 +222,14 @@ class Transport:
         except BaseException:
             guard.detach()
             connection.close()
+            for sock in connecting.sockets or ():
+                if sock.fileno() >= 0:
+                    shut(sock)
+                    sock.close()
             guard.check()  # what a shut socket raises means nothing
             raise
+        finally:
+            connecting.guard, connecting.sockets = before
 
     def _new_connection(self, endpoint: Endpoint, certificate: Certificate | None) -> PlainConnection | TLSConnection:
         proxy = endpoint.proxy
@@ -265,6 +248,8 @@ class Transport:
         if endpoint.scheme == "https":
             options["ssl_context"] = self._contexts.get(certificate)
             options["server_hostname"] = self._cluster.tls_server_name
+        else:  # for a proxy that speaks TLS, where urllib3 before 2.8 does not take the proxy's own
+            options["ssl_context"] = options["proxy_config"].ssl_context
         connection = TLSConnection(host, port, **options)
         if proxy is not None and endpoint.scheme == "https":
             connection.set_tunnel(endpoint.host, endpoint.port, headers=proxy.headers, scheme=proxy.scheme)

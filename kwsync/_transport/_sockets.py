@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import ssl
+import threading
 import weakref
 from contextlib import suppress
 from functools import partial
@@ -15,8 +16,21 @@ from kwsync._cancel import DeadlinePassed, Gate, Guard
 
 _Address = tuple[Any, Any, int, str, Any]
 
+BUFFER_BYTES = 64 * 1024
+"""What one read may bring, of each open stream: sixteen events of usual size, where Python's own 8 KiB hold two."""
+
 live: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 """The sockets of this process, so that a forked child can let go of its copies."""
+
+
+class _Connecting(threading.local):
+    """What a thread that connects tells its new sockets, which for a while only frames of urllib3 and ssl hold."""
+
+    guard: Guard | None = None
+    sockets: list[socket.socket] | None = None
+
+
+connecting = _Connecting()
 
 
 class _GuardedReads:
@@ -29,6 +43,16 @@ class _GuardedReads:
     guard: Guard | None = None
     at_end = False
     """The peer has said that it sends no more."""
+
+    def __new__(cls, *_args: Any, **_options: Any) -> Any:
+        made: Any = super().__new__(cls)
+        live.add(made)
+        if connecting.sockets is not None:
+            connecting.sockets.append(made)
+        return made
+
+    def makefile(self, mode: str = "r", buffering: int | None = None, **options: Any) -> Any:
+        return super().makefile(mode, BUFFER_BYTES if buffering is None else buffering, **options)  # type: ignore[misc]
 
     def recv_into(self, *args: Any) -> int:
         return self._guarded(super().recv_into, args)  # type: ignore[misc,no-any-return]
@@ -60,6 +84,18 @@ class GuardedSocket(_GuardedReads, socket.socket):
 class GuardedTLSSocket(_GuardedReads, ssl.SSLSocket):
     """A TLS socket, made by an `ssl.SSLContext` whose ``sslsocket_class`` it is."""
 
+    def do_handshake(self, block: bool = False) -> None:
+        guard = connecting.guard
+        if guard is not None:
+            self.settimeout(guard.remaining())
+            guard.attach(partial(shut, self))
+        try:
+            super().do_handshake(block)
+        except BaseException:
+            if guard is not None:
+                guard.detach()  # before ssl closes it
+            raise
+
 
 def shut(sock: socket.socket) -> None:
     """Wake whoever waits on the socket. From any thread and from a signal handler; never blocks.
@@ -84,8 +120,8 @@ def dial(host: str, port: int, guard: Guard) -> GuardedSocket:
             return _connect(address, share, guard)
         except OSError as error:
             guard.check()
-            failure = error
-    raise _placed(failure, host, port)
+            failure = _placed(error, host, port).with_traceback(None)  # its frames would hold this one: a cycle
+    raise failure
 
 
 def _connect(address: _Address, timeout: float | None, guard: Guard) -> GuardedSocket:
@@ -102,7 +138,6 @@ def _connect(address: _Address, timeout: float | None, guard: Guard) -> GuardedS
         guard.detach()
         sock.close()
         raise
-    live.add(sock)
     return sock
 
 
@@ -153,9 +188,6 @@ def _placed(error: OSError, host: str, port: int) -> OSError:
 def _let_go_in_child() -> None:
     """A forked child closes its copies and nothing more: a shutdown would cut the parent's connection."""
     for sock in list(live):
-        guard = getattr(sock, "guard", None)
-        if guard is not None:
-            guard.abandon()
         descriptor = socket.socket.detach(sock)
         if descriptor >= 0:
             with suppress(OSError):

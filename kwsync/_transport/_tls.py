@@ -91,10 +91,13 @@ def _trust(context: ssl.SSLContext, authorities: str | None) -> None:
 
 
 def _authorities(cluster: Cluster) -> str | None:
-    """The authorities as PEM; None for the system's. The file wins over the data."""
+    """The authorities as PEM; None for the system's. The file wins over the data.
+
+    Bundles have comments in all languages between the certificates, and ssl takes ASCII alone.
+    """
     if cluster.ca_file is not None:
         try:
-            with open(cluster.ca_file, encoding="ascii", errors="replace") as file:
+            with open(cluster.ca_file, encoding="ascii", errors="ignore") as file:
                 return file.read()
         except (OSError, ValueError) as error:
             raise _unreadable(cluster.ca_file, error) from error
@@ -106,7 +109,7 @@ def _authorities(cluster: Cluster) -> str | None:
             data = base64.b64decode(b"".join(data.split()), validate=True)
         except binascii.Error as error:
             raise ConfigError("the cluster's ca_data is neither PEM nor base64") from error
-    return data.decode("ascii", "replace")
+    return data.decode("ascii", "ignore")
 
 
 def _present(context: ssl.SSLContext, certificate: Certificate) -> None:

@@ -1,9 +1,12 @@
-"""Tests without a cluster: a server that does on the wire exactly what a script says.
+"""Tests without a cluster: a Kubernetes API server in memory, and one that does on the wire exactly what a script says.
+
+    with ApiServer() as server, server.client() as client:
+        server.create(pod("a"))
 
     with ScriptedServer([List("10", [pod("a")])], [Head(), Event("ADDED", pod("b", "11")), End()]) as server:
         ...  # point the client at server.url
 
-Nothing here uses the rest of kwsync. Threads: each server has one that accepts, and one for each connection.
+Nothing here uses the rest of kwsync, but for its table of kinds, and for the client that `ApiServer.client` makes. Threads: each server has one that accepts, and one for each connection.
 """
 
 from kwsync.testing._exchange import Exchange
@@ -36,8 +39,11 @@ from kwsync.testing._steps import (
 )
 from kwsync.testing._tls import ClientCert, TestCA
 from kwsync.testing._transcripts import Transcript
+from kwsync.testing.apiserver import ApiError, ApiServer, Fault, FaultRule
 
 __all__ = [
+    "ApiError",
+    "ApiServer",
     "Blackhole",
     "Call",
     "ClientCert",
@@ -45,6 +51,8 @@ __all__ = [
     "End",
     "Event",
     "Exchange",
+    "Fault",
+    "FaultRule",
     "Fin",
     "Gzip",
     "Head",

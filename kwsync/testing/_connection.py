@@ -19,6 +19,8 @@ _WRITE = selectors.EVENT_WRITE
 _POLL_SECONDS = 0.005
 _POLLRDHUP = getattr(select, "POLLRDHUP", 0)  # Linux only
 _NO_LINGER = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
+# poll() needs no descriptor of its own, so that hundreds of connections fit below the usual limit.
+_Selector = getattr(selectors, "PollSelector", selectors.DefaultSelector)
 _WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
@@ -52,6 +54,32 @@ class Halt:
         self._reader.close()
 
 
+class Bell:
+    """Wakes the one thread that waits for it in `Connection.wait_for`; rung by any thread, any number of times."""
+
+    def __init__(self) -> None:
+        self._reader, self._writer = socket.socketpair()
+        self._reader.setblocking(False)
+        self._writer.setblocking(False)
+
+    def fileno(self) -> int:
+        return self._reader.fileno()
+
+    def ring(self) -> None:
+        # Full is loud enough; closed is a watch that has just ended.
+        with contextlib.suppress(OSError):
+            self._writer.send(b"!")
+
+    def hush(self) -> None:
+        """Take in what was rung."""
+        with contextlib.suppress(BlockingIOError):
+            self._reader.recv(64)
+
+    def close(self) -> None:
+        self._writer.close()
+        self._reader.close()
+
+
 class Connection:
     """A non-blocking socket with the bytes that have arrived; used by one thread only.
 
@@ -68,7 +96,7 @@ class Connection:
         self._sock = sock
         self.halt = halt
         self._on_closed = on_closed
-        self._selector = selectors.DefaultSelector()
+        self._selector: selectors.BaseSelector = _Selector()
         self._selector.register(sock, _READ)
         self._selector.register(halt, _READ)
 
@@ -155,6 +183,16 @@ class Connection:
             # Read all the time: only so a close shows itself, and early requests just wait in the buffer.
             if self._select(_READ, _POLL_SECONDS if until else left):
                 self.fill()
+
+    def wait_for(self, bell: Bell, seconds: float) -> None:
+        """Send nothing until the bell rings, or for some seconds."""
+        self._selector.register(bell, _READ)
+        try:
+            if self._select(_READ, seconds) & _READ:
+                self.fill()
+        finally:
+            self._selector.unregister(bell)
+        bell.hush()
 
     def hold(self) -> NoReturn:
         """Neither read nor write until the server stops; a close by the client is still noticed."""

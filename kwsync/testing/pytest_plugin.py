@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kwsync.testing import ScriptedServer
+from kwsync.testing import ApiServer, ScriptedServer
 
 
 @pytest.fixture
@@ -16,4 +16,14 @@ def scripted_server() -> Iterator[ScriptedServer]:
     The test fails when one of its functions raised on a thread of the server.
     """
     with ScriptedServer() as server:
+        yield server
+
+
+@pytest.fixture
+def api_server() -> Iterator[ApiServer]:
+    """A started `ApiServer` with nothing in it, stopped after the test.
+
+    The test fails when the server itself failed on one of its threads.
+    """
+    with ApiServer() as server:
         yield server

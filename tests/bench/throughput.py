@@ -1,9 +1,13 @@
-"""How long an event takes: microseconds, and ratios between contestants that read the same feed in turns."""
+"""How long an event takes: microseconds, and ratios between contestants that read the same feed in turns.
+
+The figures are by the clock. The processor's time beside them is what remains true, more or less, on a busy machine.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import NamedTuple
 
 from .children import Child, running
 from .contestants import CONTESTANTS
@@ -12,6 +16,17 @@ from .machine import version_of
 from .report import Figure, Settings, Target, at_least, at_most
 
 SECTION = "throughput"
+
+
+class Time(NamedTuple):
+    """Microseconds per event in one round."""
+
+    clock: float
+    processor: float
+
+
+Rounds = dict[str, list[Time]]
+"""The rounds of each contestant."""
 
 RATIOS: dict[tuple[str, str], Target | None] = {
     ("kwsync, orjson", "floor, orjson"): at_most(1.15),
@@ -30,8 +45,7 @@ def measure(settings: Settings, url: str) -> Iterator[Figure]:
     rounds = _race(url, {name: counts[name] for name in installed}, settings.pick(5, 1))
     for name in CONTESTANTS:
         if name in rounds:
-            details = {"worst round": max(rounds[name]), "events": counts[name]}
-            yield Figure(SECTION, name, min(rounds[name]), "us/event", details=details)
+            yield _time(name, rounds[name], counts[name])
         else:
             yield Figure(SECTION, name, None, note=f"skipped: {', '.join(_missing(name))} not installed")
     for (one, other), target in RATIOS.items():
@@ -48,22 +62,39 @@ def _missing(name: str) -> list[str]:
     return [package for package in CONTESTANTS[name].needs if version_of(package) is None]
 
 
-def _race(url: str, counts: dict[str, int], rounds: int) -> dict[str, list[float]]:
+def _race(url: str, counts: dict[str, int], rounds: int) -> Rounds:
     """One after another, again and again, so that what disturbs the machine disturbs all; the first round warms up."""
     with ExitStack() as stack:
         runners: dict[str, Child] = {
             name: stack.enter_context(running("contestants", name, f"{url}/events/{count}", str(count)))
             for name, count in counts.items()
         }
-        times = [{name: float(runner.ask()) for name, runner in runners.items()} for _ in range(rounds + 1)]
+        times = [{name: _ask(runner) for name, runner in runners.items()} for _ in range(rounds + 1)]
     return {name: [time[name] for time in times[1:]] for name in counts}
 
 
-def _ratio(one: str, other: str, rounds: dict[str, list[float]], target: Target | None) -> Figure:
+def _ask(runner: Child) -> Time:
+    clock, processor = map(float, runner.ask().split())
+    return Time(clock, processor)
+
+
+def _time(name: str, times: list[Time], count: int) -> Figure:
+    best, worst = min(times).clock, max(times).clock
+    details = {"worst round": worst, "processor": _processor(times), "events": count}
+    return Figure(SECTION, name, best, "us/event", details=details)
+
+
+def _ratio(one: str, other: str, rounds: Rounds, target: Target | None) -> Figure:
     """Of the best rounds; the spread is that of the rounds run next to each other."""
-    pairs = [first / second for first, second in zip(rounds[one], rounds[other], strict=True)]
-    value = min(rounds[one]) / min(rounds[other])
-    return Figure(SECTION, f"{one} : {other}", value, "x", target, {"least": min(pairs), "most": max(pairs)})
+    pairs = [first.clock / second.clock for first, second in zip(rounds[one], rounds[other], strict=True)]
+    value = min(rounds[one]).clock / min(rounds[other]).clock
+    processor = _processor(rounds[one]) / _processor(rounds[other])
+    details = {"least": min(pairs), "most": max(pairs), "processor": processor}
+    return Figure(SECTION, f"{one} : {other}", value, "x", target, details)
+
+
+def _processor(times: list[Time]) -> float:
+    return min(time.processor for time in times)
 
 
 def _mean_size(count: int) -> float:

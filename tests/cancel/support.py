@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
@@ -42,11 +42,16 @@ from kwsync.testing import (
 )
 from tests.leaks import describe, open_sockets
 
+_T = TypeVar("_T")
+
 LIMIT = 10.0
 """No wait here lasts longer, in seconds; one that does fails its test."""
 
 AT_ONCE = 1.0
 """What "at once" may take at most on a busy machine. (It takes about a millisecond.)"""
+
+JOINING = "threading.join threading._wait_for_tstate_lock"
+"""Where a thread stands that joins another, for `waits_in`."""
 
 POLLED = 0.1 + 0.5
 """A plain event is noticed within 100 ms; the rest is for a busy machine."""
@@ -61,6 +66,14 @@ REASONS = {
     "stop": EndReason.CLOSED,
 }
 
+latencies: dict[str, list[float]] = {}
+"""Seconds from the act to the end of the loop, by the way to end it; tests/cancel/conftest.py reports them."""
+
+
+def record(what: str, seconds: float) -> None:
+    """Note how long something took."""
+    latencies.setdefault(what, []).append(seconds)
+
 
 # Waiting
 
@@ -74,10 +87,13 @@ def wait_until(predicate: Callable[[], bool], what: str, limit: float = LIMIT) -
         pause.wait(0.001)
 
 
-def waits_in(thread: int, functions: str) -> bool:
-    """Is the thread of this identity in one of these functions (their names with spaces between)?"""
-    frame = sys._current_frames().get(thread)
-    return frame is not None and frame.f_code.co_name in functions.split()
+def waits_in(thread: int | None, functions: str) -> bool:
+    """Is the thread of this identity in one of these functions (``module.function``, with spaces between)?"""
+    frame = sys._current_frames().get(thread or 0)
+    if frame is None:
+        return False
+    code = frame.f_code
+    return f"{Path(code.co_filename).stem}.{code.co_name}" in functions.split()
 
 
 def join(thread: threading.Thread, limit: float = LIMIT) -> None:
@@ -237,20 +253,20 @@ _HALF_LINE = Raw(b'{"type":"ADDED","object":{"metadata"')
 _CUT_ERROR = Http(500, b"{", {"Content-Length": "1000"})
 
 _SCENES: list[tuple[str, Any, str, list[bool]]] = [
-    ("lookup", _lookup, "wait", [False]),
-    ("connect", _scripted(connect_stall=True), "_connect", [False, True]),
-    ("proxy", _proxy, "_guarded", [False, True]),
-    ("handshake", _scripted(handshake_stall=True), "do_handshake", [True]),
-    ("handshake-in-tunnel", _inner_handshake, "do_handshake _guarded", [False, True]),
-    ("headers", _scripted(NoHead()), "_guarded", [False, True]),
-    ("headers-reused", _scripted(NoHead(), warm=True), "_guarded", [False, True]),
-    ("deaf", _scripted(Blackhole()), "_guarded", [False, True]),
-    ("discovery", _scripted(NoHead(), resource="widgets"), "_guarded", [False, True]),
-    ("chunks", _scripted(Head(), _EVENT, Stall(), events=1), "_guarded", [False, True]),
-    ("unframed", _scripted(Head1(), _EVENT, Stall(), events=1), "_guarded", [False, True]),
-    ("line", _scripted(Head(), _EVENT, _HALF_LINE, Stall(), events=1), "_guarded", [False, True]),
-    ("chunk", _scripted(Head(), _EVENT, CutChunk(b'{"ty', 99), Stall(), events=1), "_guarded", [False, True]),
-    ("error-body", _scripted(_CUT_ERROR, Stall()), "_guarded", [False, True]),
+    ("lookup", _lookup, "_cancel.wait", [False]),
+    ("connect", _scripted(connect_stall=True), "_sockets._connect", [False, True]),
+    ("proxy", _proxy, "_sockets._guarded ssl.read", [False, True]),
+    ("handshake", _scripted(handshake_stall=True), "ssl.do_handshake", [True]),
+    ("handshake-in-tunnel", _inner_handshake, "ssl.do_handshake _sockets._guarded ssl.read", [False, True]),
+    ("headers", _scripted(NoHead()), "_sockets._guarded ssl.read", [False, True]),
+    ("headers-reused", _scripted(NoHead(), warm=True), "_sockets._guarded ssl.read", [False, True]),
+    ("deaf", _scripted(Blackhole()), "_sockets._guarded ssl.read", [False, True]),
+    ("discovery", _scripted(NoHead(), resource="widgets"), "_sockets._guarded ssl.read", [False, True]),
+    ("chunks", _scripted(Head(), _EVENT, Stall(), events=1), "_sockets._guarded ssl.read", [False, True]),
+    ("unframed", _scripted(Head1(), _EVENT, Stall(), events=1), "_sockets._guarded ssl.read", [False, True]),
+    ("line", _scripted(Head(), _EVENT, _HALF_LINE, Stall(), events=1), "_sockets._guarded ssl.read", [False, True]),
+    ("chunk", _scripted(Head(), _EVENT, CutChunk(b'{"ty', 99), Stall(), events=1), "_sockets._guarded ssl.read", [False, True]),
+    ("error-body", _scripted(_CUT_ERROR, Stall()), "_sockets._guarded ssl.read", [False, True]),
 ]
 
 PHASES = [
@@ -299,26 +315,19 @@ class Watching:
         else:
             self.watch = kwsync.watch_resource(resource, **options)
 
-    @property
-    def thread(self) -> threading.Thread:
-        """The thread that reads."""
-        if self._thread is None:
-            self._thread = next(thread for thread in threading.enumerate() if thread.name == "watching")
-        return self._thread
-
     def start(self) -> None:
         """Start to read."""
         if isinstance(self.watch, WatchThread):
             self.watch.start()
+            self._thread = next((each for each in threading.enumerate() if each.name == "watching"), None)
         else:
             self._thread = threading.Thread(target=self._read, name="watching", daemon=True)
             self._thread.start()
-        assert self.thread.is_alive() or self.ends
 
     def wait_in(self, phase: Phase, events: int) -> None:
         """Wait until the watch is stuck in the phase."""
         what = f"the watch to wait in {phase}, after {events} events"
-        identity = self.thread.ident or 0
+        identity = self._thread and self._thread.ident
         wait_until(lambda: len(self.events) >= events and waits_in(identity, phase.functions), what)
 
     def end(self) -> float:
@@ -334,7 +343,8 @@ class Watching:
 
     def finish(self) -> None:
         """Wait for the end; AssertionError when there was an exception, or an error among the events."""
-        join(self.thread)
+        if self._thread is not None:
+            join(self._thread)
         assert self.error is None, f"the loop raised {self.error!r}"
         assert [event.error for event in self.events if event.error is not None] == []
 
@@ -378,6 +388,9 @@ def interrupting(number: int, ready: Callable[[], bool]) -> Iterator[list[float]
 
     def send() -> None:
         wait_until(ready, "the moment for the signal")
+        # CPython loses sight of a signal that comes between its last look and the system call that then waits.
+        threading.Event().wait(0.002)
+        wait_until(ready, "the moment for the signal")
         sent.append(time.perf_counter())
         signal.pthread_kill(target, number)
 
@@ -385,27 +398,49 @@ def interrupting(number: int, ready: Callable[[], bool]) -> Iterator[list[float]
         yield sent
 
 
-def at_point(number: int, act: Callable[[], object], operation: Callable[[], object], inside: str = KWSYNC) -> bool:
-    """Run *operation*, and *act* at its point of this number; False when it has no such point.
+class Point:
+    """A moment of an operation in which CPython may run a signal handler.
 
-    A point is a moment where CPython may run a signal handler: when a function begins, and after a call of a function
-    written in C; in a file whose path begins with *inside*.
+    Such moments are the beginning of a function, and the return from a function that is written in C.
     """
-    passed = -1
 
-    def look(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal passed
-        if event in ("call", "c_return") and frame.f_code.co_filename.startswith(inside):
-            passed += 1
-            if passed == number:
-                act()
+    def __init__(self, number: int, inside: str) -> None:
+        self.acted = False
+        """Has the operation come so far?"""
+        self._number = number
+        self._inside = inside
 
-    sys.setprofile(look)
-    try:
-        operation()
-    finally:
-        sys.setprofile(None)
-    return passed >= number
+    def __repr__(self) -> str:
+        return f"point {self._number}"
+
+    def act(self, action: Callable[[], object], operation: Callable[[], _T]) -> _T:
+        """Run *operation*, and *action* at this point of it, as a signal handler would."""
+        passed = -1
+
+        def look(frame: FrameType, event: str, argument: object) -> None:
+            nonlocal passed
+            if event in ("call", "c_return") and frame.f_code.co_filename.startswith(self._inside):
+                passed += 1
+                if passed == self._number:
+                    self.acted = True
+                    action()
+
+        sys.setprofile(look)
+        try:
+            return operation()
+        finally:
+            sys.setprofile(None)
+
+
+def points(inside: str = KWSYNC, step: int = 1) -> Iterator[Point]:
+    """The points of an operation that is repeated for each, in files whose paths begin with *inside*."""
+    point = Point(0, inside)
+    while True:
+        yield point
+        if not point.acted:
+            break
+        point = Point(point._number + step, inside)
+    assert point._number > 0, f"the operation never came to {inside}"
 
 
 # Forks

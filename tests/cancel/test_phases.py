@@ -28,16 +28,15 @@ from tests.cancel.support import (
     handling,
     interrupting,
     plain_and_tls,
+    record,
     serving,
     waits_in,
 )
 
-Record = Callable[[str, object], None]
-
 
 @each_way
 @each_phase
-def test_each_phase(phase: Phase, way: str, record_property: Record) -> None:
+def test_each_phase(phase: Phase, way: str) -> None:
     """A watch that waits ends at once (a plain event: within 100 ms), without exception or error; the server sees it."""
     with phase.open() as scene:
         watching = Watching(scene.client, way, scene.resource)
@@ -46,7 +45,7 @@ def test_each_phase(phase: Phase, way: str, record_property: Record) -> None:
         began = watching.end()
         watching.finish()
         took = watching.ended_at - began
-        record_property("milliseconds", round(took * 1000, 2))
+        record(way, took)
         assert watching.ends == [WatchEnd(REASONS[way])]
         assert watching.watch.end == WatchEnd(REASONS[way])
         assert len(watching.events) == scene.events
@@ -70,7 +69,7 @@ def test_before_the_start(way: str, secure: bool) -> None:
 
 @each_way
 @plain_and_tls
-def test_slow_consumer(way: str, secure: bool, record_property: Record) -> None:
+def test_slow_consumer(way: str, secure: bool) -> None:
     """A consumer that is busy with an event gets no other one after the end, though they have arrived already."""
     busy, free = threading.Event(), threading.Event()
 
@@ -86,7 +85,7 @@ def test_slow_consumer(way: str, secure: bool, record_property: Record) -> None:
         began = watching.end()
         free.set()
         watching.finish()
-        record_property("milliseconds", round((watching.ended_at - began) * 1000, 2))
+        record(f"{way}, slow consumer", watching.ended_at - began)
         assert watching.ends == [WatchEnd(REASONS[way])]
         assert len(watching.events) == 1
         assert watching.ended_at - began < AT_ONCE
@@ -95,7 +94,7 @@ def test_slow_consumer(way: str, secure: bool, record_property: Record) -> None:
 
 @pytest.mark.parametrize("way", ["token", "close"])
 @each_phase
-def test_from_a_signal_handler(phase: Phase, way: str, record_property: Record) -> None:
+def test_from_a_signal_handler(phase: Phase, way: str) -> None:
     """A handler that runs in the middle of the waiting thread ends the watch as any other thread does."""
     me = threading.get_ident()
     with phase.open() as scene:
@@ -110,7 +109,7 @@ def test_from_a_signal_handler(phase: Phase, way: str, record_property: Record) 
                 assert event.error is None
                 seen += 1
             took = time.perf_counter() - sent[0]
-        record_property("milliseconds", round(took * 1000, 2))
+        record(f"{way} in a signal handler", took)
         assert watching.watch.end == WatchEnd(REASONS[way])
         assert seen == scene.events
         assert took < AT_ONCE

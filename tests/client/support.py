@@ -64,18 +64,19 @@ class Running(Generic[_T]):
 
     def result(self, limit: float = LIMIT) -> _T:
         """What it returned; what it raised is raised here."""
-        self._join(limit)
+        self.join(limit)
         if self._errors:
             raise self._errors[0]
         return self._results[0]
 
     def error(self, limit: float = LIMIT) -> BaseException:
         """What it raised."""
-        self._join(limit)
+        self.join(limit)
         assert self._errors, f"the call returned {self._results[0]!r:.200}"
         return self._errors[0]
 
-    def _join(self, limit: float) -> None:
+    def join(self, limit: float = LIMIT) -> None:
+        """Wait until it has ended, however it did."""
         self._thread.join(limit)
         assert not self._thread.is_alive(), f"the call did not end within {limit} s"
 

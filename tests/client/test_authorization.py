@@ -216,9 +216,7 @@ class TestRefused:
             assert failure(lambda: get(client)).reason == "Forbidden"
 
     @pytest.mark.parametrize("rest", [[Fin()], [Stall()]])
-    def test_unreadable(
-        self, server: ScriptedServer, rest: list[Step], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_unreadable(self, server: ScriptedServer, rest: list[Step], monkeypatch: pytest.MonkeyPatch) -> None:
         """A 401 whose body breaks off, or never comes, is a 401."""
         monkeypatch.setattr(_session, "ERROR_BODY_SECONDS", 0.2)
         server.add(Head(401), Raw(b"{"), *rest)

@@ -33,7 +33,7 @@ from kwsync.testing import (
 from kwsync.testing._server import LoopbackServer
 from tests.client.support import LIMIT, Running, client_of, failure, wait_until
 
-LONG = {"connect_timeout": 30.0, "request_timeout": 30.0}
+LONG: dict[str, Any] = {"connect_timeout": 30.0, "request_timeout": 30.0}
 SOON = 0.5
 """Seconds within which a call has to end once it is told to: ten times what a plain event may take by the design."""
 
@@ -72,12 +72,10 @@ def get_unknown(client: Client, options: dict[str, Any]) -> object:
     return client.get("widgets", "a", "ns", **options)
 
 
-def is_connecting(server: LoopbackServer) -> Callable[[], object]:
-    """Has this process a connection to the server that is not established?"""
-    address = ("127.0.0.1", server.port)
-    return lambda: any(
-        (connection.raddr, connection.status) == (address, "SYN_SENT") for connection in psutil.Process().net_connections()
-    )
+def has_connection(server: LoopbackServer, state: str) -> Callable[[], object]:
+    """Has this process a connection to the server in this state?"""
+    wanted, process = (("127.0.0.1", server.port), state), psutil.Process()
+    return lambda: wanted in [(one.raddr, one.status) for one in process.net_connections()]
 
 
 def answered(*steps: Step, call: Callable[[Client, dict[str, Any]], object] = get, requests: int = 1) -> Any:
@@ -96,7 +94,7 @@ def answered(*steps: Step, call: Callable[[Client, dict[str, Any]], object] = ge
 
 def connecting(stack: ExitStack) -> Waiting:
     server = stack.enter_context(ScriptedServer(connect_stall=True))
-    return Waiting(Cluster(server.url), get, is_connecting(server))
+    return Waiting(Cluster(server.url), get, has_connection(server, "SYN_SENT"))
 
 
 def handshake(stack: ExitStack) -> Waiting:
@@ -112,13 +110,7 @@ def proxy(stack: ExitStack) -> Waiting:
 
 def sending(stack: ExitStack) -> Waiting:
     server = stack.enter_context(ScriptedServer(accept=False))
-    address = ("127.0.0.1", server.port)
-    pid = psutil.Process()
-    return Waiting(
-        Cluster(server.url),
-        post_large,
-        lambda: any((c.raddr, c.status) == (address, "ESTABLISHED") for c in pid.net_connections()),
-    )
+    return Waiting(Cluster(server.url), post_large, has_connection(server, "ESTABLISHED"))
 
 
 def asking_the_credential(stack: ExitStack) -> Waiting:
@@ -184,6 +176,7 @@ class TestTimeout:
             took = time.monotonic() - start
         assert (error.origin, error.status_code) == (ErrorOrigin.TIMEOUT, 0)
         assert error.error_type is ErrorType.SYSTEM_ERROR
+        assert error.resource_path.startswith("/api")
         assert 0.25 <= took < 0.25 + SOON
 
     def test_of_client(self, waiting: Waiting) -> None:
@@ -247,6 +240,7 @@ class TestCancel:
             took = time.monotonic() - start
         assert isinstance(error, CancelledError)
         assert isinstance(error, WatchError)
+        assert error.resource_path.startswith("/api")
         assert took < SOON
 
     @pytest.mark.parametrize("call", [get, get_list, get_pages, discover, get_unknown, post_large])

@@ -26,6 +26,7 @@ from kwsync.testing import (
     RawBytes,
     Repeat,
     Split,
+    Stall,
     StallUntil,
     Step,
     pod,
@@ -149,12 +150,12 @@ class TestOtherFramings:
 class TestLate:
     def test_late_head(self) -> None:
         """Headers may come as late as the first event: no connect timeout counts for them (A26)."""
-        with served([NoHead(0.6), Head(), Event("ADDED", pod("a")), End()], connect_timeout=0.3) as (server, client):
+        with served([NoHead(0.7), Head(), Event("ADDED", pod("a")), End()], connect_timeout=0.6) as (server, client):
             assert_clean(outcome_of(watch_resource("pods", client=client, timeout_seconds=SOON), server), "a")
 
     def test_late_event(self) -> None:
         """Nor for the first event: an idle stream is normal (B10)."""
-        with served([Head(), NoHead(0.6), Event("ADDED", pod("a")), End()], connect_timeout=0.3) as (server, client):
+        with served([Head(), NoHead(0.7), Event("ADDED", pod("a")), End()], connect_timeout=0.6) as (server, client):
             assert_clean(outcome_of(watch_resource("pods", client=client, timeout_seconds=SOON), server), "a")
 
     def test_head_and_event_in_one_packet(self) -> None:
@@ -240,6 +241,12 @@ class TestLongLines:
         assert "1000 bytes" in error.message
         assert outcome.end == WatchEnd(EndReason.ERROR, error)
 
+    def test_limit_before_the_line_ends(self) -> None:
+        """It is seen with the first byte too many, not when the line ends."""
+        assert watched(Head(), Raw(b"x" * 1000), End(), max_line_bytes=1000).types == []
+        outcome = watched(Head(), Raw(b"x" * 1001), Stall(), max_line_bytes=1000)
+        assert (outcome.error.origin, outcome.end.reason) == (ErrorOrigin.DECODE, EndReason.ERROR)
+
     def test_limit_while_the_line_goes_on(self) -> None:
         """The limit is seen when it is passed: the line need not end, and is not kept."""
         endless = Repeat(Raw(b"x" * 65_536), 1_000_000)
@@ -307,10 +314,34 @@ class TestCompressed:
     @packed_framings
     @pytest.mark.parametrize("rubbish", [b"no gzip at all\n", b"\x1f\x8b\x08" + b"\xff" * 50], ids=["text", "head"])
     def test_broken(self, framing: tuple[Step, Step], rubbish: bytes) -> None:
-        """What cannot be unpacked is an ERROR DECODE, after the events before it."""
-        outcome = watched(framing[0], Gzip(line("ADDED", pod("a"))), Raw(rubbish), framing[1])
-        assert outcome.names == ["a", ""]
-        assert (outcome.error.origin, outcome.end.reason) == (ErrorOrigin.DECODE, EndReason.ERROR)
+        """What cannot be unpacked is an ERROR DECODE and the end."""
+        outcome = watched(framing[0], Raw(rubbish), framing[1])
+        assert (outcome.types, outcome.error.origin) == (["ERROR"], ErrorOrigin.DECODE)
+        assert outcome.end.reason is EndReason.ERROR
+
+    @packed_framings
+    def test_later_member_broken(self, framing: tuple[Step, Step]) -> None:
+        """The same after events that could be unpacked: else whatever comes behind it would be lost in silence (Z2)."""
+        good, more = line("ADDED", pod("a")), line("ADDED", pod("b"))
+        outcome = watched(framing[0], Gzip(good), Raw(b"no gzip at all\n"), Gzip(more), framing[1])
+        assert (outcome.types, outcome.error.origin) == (["ADDED", "ERROR"], ErrorOrigin.DECODE)
+
+    @pytest.mark.parametrize("coding", ["snappy", "gzip, snappy", "aws-chunked"])
+    def test_unknown_coding(self, coding: str) -> None:
+        """A coding that is not known is an ERROR DECODE, and its bytes are not taken for lines."""
+        outcome = watched(Head(headers={"Content-Encoding": coding}), Raw(b"\xff\x06\n"), End())
+        assert (outcome.types, outcome.error.origin) == (["ERROR"], ErrorOrigin.DECODE)
+        assert outcome.skipped_lines == 0
+
+    @pytest.mark.parametrize("coding", ["identity", "", "Identity", " , "])
+    def test_no_coding(self, coding: str) -> None:
+        """Identity may be said, or nothing."""
+        assert_clean(watched(Head(headers={"Content-Encoding": coding}), Event("ADDED", pod("a")), End()), "a")
+
+    def test_two_codings(self) -> None:
+        """Two, one over the other, are unpacked in their order."""
+        data = zlib.compress(gzip.compress(line("ADDED", pod("a"))))
+        assert_clean(watched(whole(data, **{"Content-Encoding": "gzip, deflate"})), "a")
 
     @packed_framings
     @pytest.mark.parametrize("ends", [b"", b"\n"], ids=["one-line", "lines"])

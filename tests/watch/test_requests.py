@@ -9,9 +9,20 @@ from typing import Any
 
 import pytest
 
-from kwsync import Client, Cluster, EndReason, ErrorOrigin, ErrorType, Resource, WatchEnd, __version__, watch_resource
+from kwsync import (
+    Client,
+    Cluster,
+    EndReason,
+    ErrorOrigin,
+    ErrorType,
+    Resource,
+    WatchEnd,
+    __version__,
+    _session,
+    watch_resource,
+)
 from kwsync.credentials import Anonymous, BasicAuth, BearerToken, Credential
-from kwsync.testing import End, Event, Fin, Head, Http, Raw, Request, Rst, StallUntil, pod, status
+from kwsync.testing import End, Event, Fin, Head, Http, Raw, Request, Rst, Stall, StallUntil, Step, pod, status
 from tests.watch.support import PODS, SOON, outcome_of, served, watched
 
 NOTHING = (Head(), End())
@@ -66,6 +77,22 @@ class TestWhen:
             ends = [outcome_of(watch_resource("pods", client=client, timeout_seconds=SOON)).end for _ in range(3)]
             assert [end.reason for end in ends] == [EndReason.ERROR, EndReason.ERROR, EndReason.SERVER_CLOSED]
             assert server.requests[2].connection_id != server.requests[1].connection_id
+
+    @pytest.mark.parametrize(
+        "steps",
+        [(Head(code=403), Raw(b"half a te"), Stall()), (Head(), Raw(b"x" * 2000), Stall())],
+        ids=["error-body", "long-line"],
+    )
+    def test_half_an_answer_keeps_nothing(self, steps: tuple[Step, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+        """An answer that was given up in its middle may go on: its connection is not used again."""
+        monkeypatch.setattr(_session, "ERROR_BODY_SECONDS", 0.1)
+        with served(steps, NOTHING) as (server, client):
+            ends = [
+                outcome_of(watch_resource("pods", client=client, timeout_seconds=SOON, max_line_bytes=1000)).end.reason
+                for _ in range(2)
+            ]
+            assert ends == [EndReason.ERROR, EndReason.SERVER_CLOSED]
+            assert [request.connection_id for request in server.requests] == [1, 2]
 
     def test_closed_stream_keeps_nothing(self) -> None:
         """A connection with an answer in it that nobody reads is closed, never used again."""

@@ -1,0 +1,231 @@
+"""What the server serves: the built-in kinds of a table, and those of custom resource definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kwsync import _kinds
+
+Resource = tuple[str, str]
+"""Group and plural: what objects are stored under, whatever version they come through."""
+
+ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+_VERBS: dict[str, tuple[str, ...]] = {
+    "bindings": ("create",),
+    "componentstatuses": ("get", "list"),
+    "localsubjectaccessreviews": ("create",),
+    "namespaces": ("create", "delete", "get", "list", "patch", "update", "watch"),
+    "selfsubjectaccessreviews": ("create",),
+    "selfsubjectreviews": ("create",),
+    "selfsubjectrulesreviews": ("create",),
+    "subjectaccessreviews": ("create",),
+    "tokenreviews": ("create",),
+}
+_WITH_STATUS = frozenset(
+    [
+        "namespaces",
+        "nodes",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "pods",
+        "replicationcontrollers",
+        "resourcequotas",
+        "services",
+        "daemonsets",
+        "deployments",
+        "replicasets",
+        "statefulsets",
+        "cronjobs",
+        "jobs",
+        "horizontalpodautoscalers",
+        "validatingadmissionpolicies",
+        "customresourcedefinitions",
+        "apiservices",
+        "certificatesigningrequests",
+        "flowschemas",
+        "prioritylevelconfigurations",
+        "ingresses",
+        "servicecidrs",
+        "poddisruptionbudgets",
+        "resourceclaims",
+        "volumeattachments",
+    ]
+)
+_WITH_SCALE = frozenset(("deployments", "replicasets", "replicationcontrollers", "statefulsets"))
+_WITH_GENERATION = frozenset(
+    [
+        "replicationcontrollers",
+        "pods",
+        "daemonsets",
+        "deployments",
+        "replicasets",
+        "statefulsets",
+        "cronjobs",
+        "jobs",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+        "mutatingwebhookconfigurations",
+        "validatingwebhookconfigurations",
+        "customresourcedefinitions",
+        "flowschemas",
+        "prioritylevelconfigurations",
+        "ingresses",
+        "ingressclasses",
+        "networkpolicies",
+        "poddisruptionbudgets",
+        "endpointslices",
+        "resourceslices",
+    ]
+)
+EVENTS: Resource = ("", "events")
+_STORED_AS: dict[Resource, Resource] = {("events.k8s.io", "events"): EVENTS}
+_DEPRECATED = {
+    "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
+    "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """One kind in one version; of a custom one the definition has told."""
+
+    group: str
+    version: str
+    plural: str
+    name: str
+    namespaced: bool
+    short_names: tuple[str, ...] = ()
+    singular: str = ""
+    list_name: str = ""
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ALL_VERBS
+    has_status: bool = False
+    """Whether it has the subresource `status`, so that writes to the object leave the status alone and vice versa."""
+    has_scale: bool = False
+    has_generation: bool = False
+    custom: bool = False
+    selectable_fields: tuple[str, ...] = ()
+    """Of a custom kind: JSON paths such as `.spec.color`."""
+    columns: tuple[Mapping[str, Any], ...] = ()
+    """Of a custom kind: the `additionalPrinterColumns` of its definition."""
+    deprecation: str = ""
+    """The warning that goes with every answer."""
+
+    @property
+    def api_version(self) -> str:
+        """As it stands in an object."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def stored_as(self) -> Resource:
+        """Both kinds of events are one, and versions of a kind share their objects."""
+        resource = (self.group, self.plural)
+        return _STORED_AS.get(resource, resource)
+
+    @property
+    def is_cached(self) -> bool:
+        """A real server serves all kinds but events from a cache, and the two differ in small ways (D6, D8)."""
+        return self.stored_as != EVENTS
+
+
+def builtin_kinds() -> list[Kind]:
+    """The kinds that Kubernetes 1.36 serves in a stable version."""
+    return [_builtin(row) for row in _kinds.KINDS]
+
+
+def _builtin(row: _kinds.Kind) -> Kind:
+    return Kind(
+        group=row.group,
+        version=row.version,
+        plural=row.plural,
+        name=row.name,
+        namespaced=row.namespaced,
+        short_names=row.short_names,
+        singular=row.name.lower(),
+        list_name=f"{row.name}List",
+        verbs=_VERBS.get(row.plural, ALL_VERBS),
+        has_status=row.plural in _WITH_STATUS,
+        has_scale=row.plural in _WITH_SCALE,
+        has_generation=row.plural in _WITH_GENERATION,
+        deprecation=_DEPRECATED.get(row.plural, ""),
+    )
+
+
+def custom_kinds(definition: Mapping[str, Any]) -> list[Kind]:
+    """The kinds that a CustomResourceDefinition makes: one for each version that is served."""
+    spec = definition["spec"]
+    return [_custom(spec, version) for version in spec["versions"] if version.get("served")]
+
+
+def _custom(spec: Mapping[str, Any], version: Mapping[str, Any]) -> Kind:
+    names = spec["names"]
+    subresources = version.get("subresources") or {}
+    return Kind(
+        group=spec["group"],
+        version=version["name"],
+        plural=names["plural"],
+        name=names["kind"],
+        namespaced=spec.get("scope") != "Cluster",
+        short_names=tuple(names.get("shortNames") or ()),
+        singular=names.get("singular") or names["kind"].lower(),
+        list_name=names.get("listKind") or f"{names['kind']}List",
+        categories=tuple(names.get("categories") or ()),
+        has_status="status" in subresources,
+        has_generation=True,
+        custom=True,
+        selectable_fields=tuple(field["jsonPath"] for field in version.get("selectableFields") or ()),
+        columns=tuple(version.get("additionalPrinterColumns") or ()),
+        deprecation=_deprecation(spec, version),
+    )
+
+
+def _deprecation(spec: Mapping[str, Any], version: Mapping[str, Any]) -> str:
+    if not version.get("deprecated"):
+        return ""
+    default = f"{spec['group']}/{version['name']} {spec['names']['kind']} is deprecated"
+    return str(version.get("deprecationWarning") or default)
+
+
+class Catalog:
+    """The kinds by path, by what an object says of itself, and by the names people use. Not locked."""
+
+    def __init__(self, kinds: Iterable[Kind]) -> None:
+        self.kinds = list(kinds)
+        self._index()
+
+    def _index(self) -> None:
+        self._by_path = {(kind.group, kind.version, kind.plural): kind for kind in self.kinds}
+        self._by_type = {(kind.api_version, kind.name): kind for kind in self.kinds}
+        self.groups = {kind.group: kind.custom for kind in reversed(self.kinds)}
+        """Every group, and whether custom definitions alone have made it."""
+
+    def at(self, group: str, version: str, plural: str) -> Kind | None:
+        """The kind that a path names."""
+        return self._by_path.get((group, version, plural))
+
+    def of(self, api_version: object, name: object) -> Kind | None:
+        """The kind that an object says it is of."""
+        return self._by_type.get((str(api_version), str(name)))
+
+    def named(self, text: str) -> Kind | None:
+        """`pods`, `po`, `Pod`, `deployments.apps` or `apps/v1/deployments`; the first that fits, as in the table."""
+        api_version, _, last = text.rpartition("/")
+        for kind in self.kinds:
+            if (api_version in ("", kind.api_version)) and _is_called(kind, last.lower()):
+                return kind
+        return None
+
+    def replace_custom(self, group: str, plural: str, kinds: Iterable[Kind]) -> None:
+        """Serve these versions of a custom kind, and no others."""
+        kept = [kind for kind in self.kinds if not (kind.custom and (kind.group, kind.plural) == (group, plural))]
+        self.kinds = kept + list(kinds)
+        self._index()
+
+
+def _is_called(kind: Kind, text: str) -> bool:
+    names = (kind.plural, kind.singular, kind.name.lower(), *kind.short_names)
+    return text in names or text in (f"{kind.plural}.{kind.group}", f"{kind.plural}.{kind.version}.{kind.group}")

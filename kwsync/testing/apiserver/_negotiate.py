@@ -1,0 +1,79 @@
+"""In which shape the client wants the answer: what its Accept header says. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kwsync.testing.apiserver import _status
+from kwsync.testing.apiserver._kind import Kind
+
+JSON_TYPE = "application/json"
+YAML_TYPE = "application/yaml"
+
+_ANY = ("*/*", "application/*")
+_VIEWS = {
+    "": "object",
+    "Table": "table",
+    "PartialObjectMetadata": "metadata",
+    "PartialObjectMetadataList": "metadata-list",
+}
+
+
+class Accepted(NamedTuple):
+    """What is chosen. *view*: object, table, metadata or metadata-list."""
+
+    content_type: str = JSON_TYPE
+    view: str = "object"
+
+
+class _Clause(NamedTuple):
+    type: str
+    parameters: dict[str, str]
+
+    @property
+    def quality(self) -> float:
+        try:
+            return float(self.parameters.get("q", "1"))
+        except ValueError:
+            return 0.0
+
+
+def _clauses(accept: str) -> list[_Clause]:
+    found = []
+    for part in accept.split(","):
+        type, *pairs = (text.strip() for text in part.split(";"))
+        parameters = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+        if type:
+            found.append(_Clause(type.lower(), parameters))
+    return sorted(found, key=lambda clause: -clause.quality)
+
+
+def negotiate(accept: str, kind: Kind | None, *, stream: bool = False) -> Accepted:
+    """The first clause of Accept that can be met, or 406; no protobuf and no CBOR here.
+
+    YAML is met with JSON, which is YAML; a stream cannot be YAML (recorded: watch-yaml).
+    """
+    clauses = _clauses(accept)
+    for clause in clauses:
+        found = _accepted(clause)
+        if found is None:
+            continue
+        if stream and found.content_type == YAML_TYPE:
+            raise _status.not_acceptable(_status.STREAM_TYPES)
+        return found
+    if not clauses:
+        return Accepted()
+    raise _status.not_acceptable() if kind is None or kind.custom else _status.nothing_acceptable()
+
+
+def _accepted(clause: _Clause) -> Accepted | None:
+    wanted = clause.parameters.get("as", "")
+    if clause.type in (JSON_TYPE, YAML_TYPE) and wanted in _VIEWS:
+        return Accepted(clause.type, _VIEWS[wanted])
+    return Accepted() if clause.type in _ANY and not wanted else None
+
+
+def error_type(accept: str) -> str:
+    """The type of an error's body: YAML for who wants that first, JSON for everybody else (D16)."""
+    clauses = _clauses(accept)
+    return YAML_TYPE if clauses and clauses[0].type == YAML_TYPE else JSON_TYPE

@@ -1,0 +1,185 @@
+"""Create, replace, patch and delete: what the routes and the methods of `ApiServer` have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from kwsync.testing.apiserver import _bodies, _patch, _status
+from kwsync.testing.apiserver._api import Api
+from kwsync.testing.apiserver._collection import Version
+from kwsync.testing.apiserver._events_api import to_new, to_stored
+from kwsync.testing.apiserver._kind import Kind
+from kwsync.testing.apiserver._options import ListOptions
+from kwsync.testing.apiserver._rules import check_place, check_type, unknown_fields, with_times, without
+from kwsync.testing.apiserver._scale import scale_document, scaled
+from kwsync.testing.apiserver._selection import matcher, selected
+from kwsync.testing.apiserver._state import Deletion, Written
+
+Object = dict[str, Any]
+
+_VALIDATIONS = ("", "Ignore", "Warn", "Strict")
+
+
+class WriteOptions(NamedTuple):
+    """The parameters of a write."""
+
+    dry_run: bool = False
+    field_validation: str = ""
+    field_manager: str = ""
+    subresource: str = ""
+
+
+class Result(NamedTuple):
+    """What a write left, and the warnings that go with it."""
+
+    written: Written
+    warnings: list[str]
+
+
+def write_options(query: Mapping[str, str], kind: str, subresource: str = "") -> WriteOptions:
+    """Read the parameters of a write; *kind* is that of the options: CreateOptions, UpdateOptions, PatchOptions."""
+    options = WriteOptions(
+        bool(query.get("dryRun")), query.get("fieldValidation", ""), query.get("fieldManager", ""), subresource
+    )
+    causes = []
+    if query.get("dryRun", "All") not in ("All", ""):
+        causes.append(_not_supported("dryRun", query["dryRun"], '"All"'))
+    if options.field_validation not in _VALIDATIONS:
+        causes.append(_not_supported("fieldValidation", options.field_validation, '"", "Ignore", "Strict", "Warn"'))
+    if causes:
+        raise _status.invalid_options(causes, kind)
+    return options
+
+
+def _not_supported(field: str, value: str, values: str) -> _status.Cause:
+    text = f'Unsupported value: "{value}": supported values: {values}'
+    return _status.Cause("FieldValueNotSupported", field, text)
+
+
+def create(api: Api, kind: Kind, namespace: str, body: Any, options: WriteOptions) -> Result:
+    """Store a new object."""
+    object, warnings = _checked(kind, body, options)
+    check_place(object, namespace)
+    with api.lock:
+        return Result(api.state.create(kind, namespace, object, dry_run=options.dry_run), warnings)
+
+
+def replace(api: Api, kind: Kind, namespace: str, name: str, body: Any, options: WriteOptions) -> Result:
+    """Store an object over the one of its name."""
+    if options.subresource == "scale":
+        with api.lock:
+            old = api.state.get(kind, namespace, name)
+            return _replaced(api, kind, namespace, name, scaled(old, body), options._replace(subresource=""))
+    return _replaced(api, kind, namespace, name, body, options)
+
+
+def _replaced(api: Api, kind: Kind, namespace: str, name: str, body: Any, options: WriteOptions) -> Result:
+    object, warnings = _checked(kind, body, options)
+    check_place(object, namespace, name)
+    status = options.subresource == "status"
+    with api.lock:
+        written = api.state.replace(kind, namespace, name, object, status=status, dry_run=options.dry_run)
+    return Result(written, warnings)
+
+
+def _checked(kind: Kind, body: Any, options: WriteOptions) -> tuple[Object, list[str]]:
+    """The object as it is stored, without the fields that nobody knows, and the warnings about them."""
+    object = with_times(kind, check_type(kind, body))
+    unknown = unknown_fields(kind, object)
+    warnings = [f'unknown field "{field}"' for field in unknown]
+    if unknown:
+        if options.field_validation == "Strict":
+            raise _status.bad_request(
+                f'{kind.name} in version "{kind.version}" cannot be handled as a {kind.name}: strict decoding error:'
+                f" {', '.join(warnings)}"
+            )
+        object = without(object, unknown)
+    if kind.group == "events.k8s.io":
+        object = to_stored(object)
+    return object, [] if options.field_validation == "Ignore" else warnings
+
+
+def patch(api: Api, kind: Kind, namespace: str, name: str, type: str, body: Any, options: WriteOptions) -> Result:
+    """Change an object; *type* is the media type of the patch."""
+    with api.lock:
+        old = api.state.find(kind, namespace, name)
+        if type == _bodies.APPLY:
+            return _apply(api, kind, namespace, name, old, body, options)
+        old = old or api.state.get(kind, namespace, name)
+        document = _document(kind, old, options)
+        changed = _PATCHES[type](document, body)
+        # A version in the patch is a precondition; without one the patch is about what is there now.
+        metadata = changed.get("metadata") or {}
+        changed["metadata"] = {
+            **metadata,
+            "resourceVersion": metadata.get("resourceVersion") or old.metadata["resourceVersion"],
+        }
+        return replace(api, kind, namespace, name, changed, options)
+
+
+_PATCHES = {
+    _bodies.MERGE: _patch.merge_patch,
+    _bodies.JSON_PATCH: _patch.json_patch,
+    _bodies.STRATEGIC: _patch.strategic_merge,
+}
+
+
+def _document(kind: Kind, version: Version, options: WriteOptions) -> Object:
+    if options.subresource == "scale":
+        return scale_document(version)
+    stored = to_new(version.object) if kind.group == "events.k8s.io" else version.object
+    return {"kind": kind.name, "apiVersion": kind.api_version, **stored}
+
+
+def _apply(
+    api: Api, kind: Kind, namespace: str, name: str, old: Version | None, body: Any, options: WriteOptions
+) -> Result:
+    """Server-side apply without owners of fields: it creates or merges, and never conflicts over a field."""
+    if not options.field_manager:
+        cause = _status.Cause("FieldValueRequired", "fieldManager", "Required value: is required for apply patch")
+        raise _status.invalid_options([cause], "PatchOptions")
+    if old is None:
+        configuration = _patch.apply(None, check_type(kind, body))
+        metadata = {**configuration.get("metadata", {}), "name": name}
+        return create(api, kind, namespace, {**configuration, "metadata": metadata}, options)
+    changed = _patch.apply(_document(kind, old, options), body)
+    return replace(api, kind, namespace, name, changed, options)
+
+
+def deletion(body: Mapping[str, Any], query: Mapping[str, str]) -> Deletion:
+    """What a delete asks for, in its body or its query. Every propagation is taken for Background: nothing here
+    collects garbage."""
+    preconditions = body.get("preconditions") or {}
+    grace = body.get("gracePeriodSeconds")
+    if grace is None and query.get("gracePeriodSeconds", "").lstrip("-").isdigit():
+        grace = int(query["gracePeriodSeconds"])
+    policy = body.get("propagationPolicy") or query.get("propagationPolicy") or "Background"
+    if policy not in ("Background", "Foreground", "Orphan"):
+        values = '"Background", "Foreground", "Orphan"'
+        raise _status.invalid_options([_not_supported("propagationPolicy", policy, values)], "DeleteOptions")
+    return Deletion(
+        grace=grace,
+        uid=preconditions.get("uid") or "",
+        resource_version=preconditions.get("resourceVersion") or "",
+        dry_run=bool(body.get("dryRun") or query.get("dryRun")),
+    )
+
+
+def delete(api: Api, kind: Kind, namespace: str, name: str, options: Deletion) -> Written:
+    """Delete an object, or begin to."""
+    with api.lock:
+        return api.state.delete(kind, namespace, name, options)
+
+
+def delete_all(
+    api: Api, kind: Kind, namespace: str, which: ListOptions, options: Deletion
+) -> tuple[list[Version], int]:
+    """Delete every object of a selection; those objects as they were, and the version of that list."""
+    with api.lock:
+        revision = api.state.revision
+        found = selected(api.state.collection(kind.stored_as).rows(), namespace, matcher(kind, which))
+        for version in found:
+            if api.state.find(kind, version.namespace, version.name) is not None:
+                api.state.delete(kind, version.namespace, version.name, options)
+    return found, revision
