@@ -137,6 +137,9 @@ class Client:
 
         ``request_timeout`` counts for each page, *timeout* for all of them. When the pages expire before the last is
         read (410), the list is read once more in one piece.
+
+        A *resource_version* without a match means "not older than" only with ``page_size=None``; with pages the server
+        takes it for exactly that version (a trap of the API), so say with *resource_version_match* which you want.
         """
         options = ListOptions(
             namespace=namespace,
@@ -222,16 +225,14 @@ class Client:
     ) -> dict[str, Any]:
         """Change an object. *patch_type* is ``merge`` (a mapping's default), ``json`` (a list's default), ``strategic``
         or ``apply`` (server-side apply, which needs a *field_manager*; *force* takes over fields of others)."""
-        chosen = patch_type or ("merge" if isinstance(patch, Mapping) else "json")
-        if chosen not in PATCH_TYPES:
-            raise ValueError(f"patch_type must be one of {', '.join(PATCH_TYPES)}, not {chosen!r}")
+        content_type = _patch_content_type(patch, patch_type)
         options = {"fieldManager": field_manager, "force": None if force is None else str(force).lower()}
         pairs = {**{key: value for key, value in options.items() if value is not None}, **(query or {})}
         with self._call(timeout, cancel) as call:
             inside = patch if isinstance(patch, Mapping) else {}
             found, namespace = _placed(call, resource, namespace, inside)
             path = found.path(namespace, name, subresource)
-            return call.document(_write("PATCH", path, patch, pairs, PATCH_TYPES[chosen]))
+            return call.document(_write("PATCH", path, patch, pairs, content_type))
 
     def delete(
         self,
@@ -288,8 +289,10 @@ class Client:
 
         The answer is what its JSON holds, or a string where its content type is no JSON (``/healthz``).
         """
-        if not path.startswith("/"):
-            raise ValueError(f"path must begin with a slash: {path!r}")
+        if not path.startswith("/") or any(character <= " " or character > "~" for character in path):
+            raise ValueError(f"path must begin with a slash and be percent-encoded: {path!r}")
+        if not (method.isascii() and method.isalpha()):
+            raise ValueError(f"method must be a word like GET, not {method!r}")
         with self._call(timeout, cancel) as call:
             return call.value(_write(method, path, body, query, headers=headers))
 
@@ -366,6 +369,15 @@ def _write(
     kind = {} if data is None else {"Content-Type": content_type}
     given = {name.title(): value for name, value in (headers or {}).items()}  # one spelling, so that it replaces ours
     return Request(method, path, encode((query or {}).items()), {"Accept": "application/json", **kind, **given}, data)
+
+
+def _patch_content_type(patch: object, patch_type: str | None) -> str:
+    if not isinstance(patch, (Mapping, list, tuple)):
+        raise TypeError(f"patch must be a mapping or a list of operations, not {type(patch).__name__}")
+    chosen = patch_type or ("merge" if isinstance(patch, Mapping) else "json")
+    if chosen not in PATCH_TYPES:
+        raise ValueError(f"patch_type must be one of {', '.join(PATCH_TYPES)}, not {chosen!r}")
+    return PATCH_TYPES[chosen]
 
 
 def _check_seconds(name: str, seconds: float) -> float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import attrs
 
@@ -23,25 +25,41 @@ def without_password(url: object) -> str:
     return repr(f"{scheme if separator else ''}{separator}<hidden>@{rest}" if at else url)
 
 
+def _optional(*kinds: type) -> Callable[[object, attrs.Attribute[Any], object], None]:
+    def check(instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
+        if value is not None and not isinstance(value, kinds):
+            names = " or ".join(kind.__name__ for kind in kinds)
+            raise TypeError(f"{attribute.name} must be {names}, not {type(value).__name__}")
+
+    return check
+
+
 @attrs.frozen
 class Cluster:
-    """One Kubernetes API server, as a kubeconfig's cluster entry tells it. A bad value shows when it is used."""
+    """One Kubernetes API server, as a kubeconfig's cluster entry tells it.
+
+    TypeError for a value of a wrong type; any other bad value shows when it is used.
+    """
 
     server: str = attrs.field(repr=without_password)
     """URL, with a base path if there is one (``https://rancher.example.com/k8s/clusters/c-1``)."""
-    ca_file: str | None = attrs.field(default=None, kw_only=True)
+    ca_file: str | os.PathLike[str] | None = attrs.field(
+        default=None, kw_only=True, validator=_optional(str, os.PathLike)
+    )
     """PEM file of the authorities to trust; read again when it changes. Wins over `ca_data`, as in Backstage."""
-    ca_data: str | bytes | None = attrs.field(default=None, kw_only=True, repr=_set_or_not)
+    ca_data: str | bytes | None = attrs.field(
+        default=None, kw_only=True, repr=_set_or_not, validator=_optional(str, bytes)
+    )
     """The same as PEM, or as base64 of PEM."""
-    skip_tls_verify: bool = attrs.field(default=False, kw_only=True)
-    tls_server_name: str | None = attrs.field(default=None, kw_only=True)
+    skip_tls_verify: bool = attrs.field(default=False, kw_only=True, validator=_optional(bool))
+    tls_server_name: str | None = attrs.field(default=None, kw_only=True, validator=_optional(str))
     """Name to ask for and to verify in TLS, where it is not the URL's host."""
-    proxy_url: str | None = attrs.field(default=None, kw_only=True, repr=without_password)
+    proxy_url: str | None = attrs.field(default=None, kw_only=True, repr=without_password, validator=_optional(str))
     """HTTP or HTTPS proxy; wins over the environment's HTTPS_PROXY, HTTP_PROXY and NO_PROXY."""
     namespace: str = attrs.field(default="default", kw_only=True)
     """The command line's default namespace; the library itself never uses it."""
     name: str = attrs.field(default="", kw_only=True)
-    auth_provider: str | None = attrs.field(default=None, kw_only=True)
+    auth_provider: str | None = attrs.field(default=None, kw_only=True, validator=_optional(str))
     """Backstage's name of the way to authenticate (``serviceAccount``, ``localKubectlProxy`` …)."""
     auth_metadata: Mapping[str, str] = attrs.field(factory=dict, kw_only=True, repr=lambda _: "<hidden>", hash=False)
 

@@ -84,6 +84,8 @@ class Lister:
             yield page
             if page.continue_token is None:
                 return
+            if page.continue_token == options.continue_token:  # it would go on for ever
+                raise local_error(ErrorOrigin.DECODE, "the server told twice to continue at the same place")
             options = attrs.evolve(
                 options, continue_token=page.continue_token, resource_version=None, resource_version_match=None
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kwsync._cluster import AUTH_PROVIDER_KEY, Cluster, without_password
@@ -61,3 +63,14 @@ def test_value() -> None:
     one = Cluster("https://example.test", auth_metadata={"a": "b"})
     assert one == Cluster("https://example.test", auth_metadata={"a": "b"})
     assert len({one, Cluster("https://example.test", auth_metadata={"a": "b"})}) == 1
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"ca_data": 5}, {"ca_file": 5}, {"proxy_url": b"x"}, {"tls_server_name": 1}, {"skip_tls_verify": "no"}],
+    ids=str,
+)
+def test_wrong_types(values: dict[str, Any]) -> None:
+    """A value of a wrong type is a TypeError at once, and not an odd error inside the first watch."""
+    with pytest.raises(TypeError, match=next(iter(values))):
+        Cluster("https://x", **values)

@@ -20,7 +20,7 @@ def unpacked(pieces: Iterator[bytes], coding: str, limit: int) -> Iterator[bytes
 
     DecodeError for what is broken, and for a coding that is not known.
     """
-    for name in reversed([part.strip() for part in coding.lower().split(",")]):
+    for name in (part.strip() for part in coding.lower().split(",")):  # in any order: each member tells what it is
         if name in _UNPACKED:
             pieces = _inflated(pieces, limit)
         elif name not in ("", "identity"):
@@ -31,9 +31,10 @@ def unpacked(pieces: Iterator[bytes], coding: str, limit: int) -> Iterator[bytes
 def _inflated(pieces: Iterator[bytes], limit: int) -> Iterator[bytes]:
     """Member by member: Kubernetes 1.37 ends one at each flush (kubernetes#139925)."""
     member = zlib.decompressobj(_EITHER_HEADER)
+    begun = False
     for piece in pieces:
-        rest, more = piece, True
-        while more:
+        rest = piece
+        while rest:
             if member.eof:
                 member = zlib.decompressobj(_EITHER_HEADER)
             try:
@@ -41,6 +42,8 @@ def _inflated(pieces: Iterator[bytes], limit: int) -> Iterator[bytes]:
             except zlib.error as error:
                 raise DecodeError(f"the answer cannot be unpacked: {error}") from error
             rest = member.unconsumed_tail or member.unused_data
-            more = bool(rest) or len(data) == limit  # some of it may still lie inside of zlib
             if data:
                 yield data
+        begun = True
+    if begun and not member.eof:
+        raise DecodeError("the answer ends in the middle of what was packed")

@@ -186,12 +186,12 @@ class Transport:
     def keep(self, kept: _Kept) -> None:
         """Take back a connection whose answer has been read to its end."""
         kept.obey(None)
-        if self.closed or kept.connection.sock is None or len(self._idle) >= IDLE_CONNECTIONS:
+        if kept.connection.sock is None or len(self._idle) >= IDLE_CONNECTIONS:
             kept.close()
         else:
             self._idle.append(kept)
-            if self.closed:  # since it was asked
-                _close_all(self._idle)
+        if self.closed:  # looked at last, since another thread may close the client meanwhile
+            _close_all(self._idle)
 
     def close(self) -> None:
         """Close the idle connections; what is in use closes when its answer ends."""

@@ -9,11 +9,12 @@ import threading
 import weakref
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from kwsync import _threads
 from kwsync._cancel import DeadlinePassed, Gate, Guard
 
+_S = TypeVar("_S", bound="_GuardedReads")
 _Address = tuple[Any, Any, int, str, Any]
 
 BUFFER_BYTES = 64 * 1024
@@ -44,11 +45,11 @@ class _GuardedReads:
     at_end = False
     """The peer has said that it sends no more."""
 
-    def __new__(cls, *_args: Any, **_options: Any) -> Any:
-        made: Any = super().__new__(cls)
-        live.add(made)
+    def __new__(cls: type[_S], *_args: Any, **_options: Any) -> _S:
+        made = super().__new__(cls)
+        live.add(cast("socket.socket", made))
         if connecting.sockets is not None:
-            connecting.sockets.append(made)
+            connecting.sockets.append(cast("socket.socket", made))
         return made
 
     def makefile(self, mode: str = "r", buffering: int | None = None, **options: Any) -> Any:
@@ -84,13 +85,13 @@ class GuardedSocket(_GuardedReads, socket.socket):
 class GuardedTLSSocket(_GuardedReads, ssl.SSLSocket):
     """A TLS socket, made by an `ssl.SSLContext` whose ``sslsocket_class`` it is."""
 
-    def do_handshake(self, block: bool = False) -> None:
+    def do_handshake(self, *args: Any) -> None:  # gevent's takes no argument
         guard = connecting.guard
         if guard is not None:
             self.settimeout(guard.remaining())
             guard.attach(partial(shut, self))
         try:
-            super().do_handshake(block)
+            super().do_handshake(*args)
         except BaseException:
             if guard is not None:
                 guard.detach()  # before ssl closes it

@@ -125,6 +125,6 @@ def _present(context: ssl.SSLContext, certificate: Certificate) -> None:
         os.unlink(path)
 
 
-def _unreadable(path: str, error: Exception) -> ConfigError:
+def _unreadable(path: str | os.PathLike[str], error: Exception) -> ConfigError:
     detail = error.strerror if isinstance(error, OSError) else str(error)
     return ConfigError(f"the CA file {path} cannot be read: {detail}")

@@ -6,7 +6,8 @@
     with ScriptedServer([List("10", [pod("a")])], [Head(), Event("ADDED", pod("b", "11")), End()]) as server:
         ...  # point the client at server.url
 
-Nothing here uses the rest of kwsync, but for its table of kinds, and for the client that `ApiServer.client` makes. Threads: each server has one that accepts, and one for each connection.
+Nothing here uses the rest of kwsync, but for its table of kinds, and for the client that `ApiServer.client` makes.
+Threads: each server has one that accepts, and one for each connection.
 """
 
 from kwsync.testing._exchange import Exchange

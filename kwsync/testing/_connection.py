@@ -11,7 +11,7 @@ import ssl
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 _READ = selectors.EVENT_READ
@@ -99,6 +99,8 @@ class Connection:
         self._selector: selectors.BaseSelector = _Selector()
         self._selector.register(sock, _READ)
         self._selector.register(halt, _READ)
+        self._wanted = _READ
+        self._closed = False
 
     @property
     def peer_certificate(self) -> dict[str, object]:
@@ -113,6 +115,7 @@ class Connection:
         try:
             self._sock = context.wrap_socket(self._sock, server_side=True, do_handshake_on_connect=False)
             self._selector.register(self._sock, _READ)
+            self._wanted = _READ
             self._handshake(self._sock)
         except OSError as error:
             self._note_closed()
@@ -184,14 +187,21 @@ class Connection:
             if self._select(_READ, _POLL_SECONDS if until else left):
                 self.fill()
 
-    def wait_for(self, bell: Bell, seconds: float) -> None:
-        """Send nothing until the bell rings, or for some seconds."""
+    @contextlib.contextmanager
+    def listening_to(self, bell: Bell) -> Iterator[None]:
+        """Let the bell wake `wait_for`, until the block ends."""
         self._selector.register(bell, _READ)
         try:
-            if self._select(_READ, seconds) & _READ:
-                self.fill()
+            yield
         finally:
-            self._selector.unregister(bell)
+            # The connection may be closed by now, and its selector with it.
+            if not self._closed:
+                self._selector.unregister(bell)
+
+    def wait_for(self, bell: Bell, seconds: float) -> None:
+        """Send nothing until the bell rings, or for some seconds."""
+        if self._select(_READ, seconds) & _READ:
+            self.fill()
         bell.hush()
 
     def hold(self) -> NoReturn:
@@ -206,6 +216,7 @@ class Connection:
         if reset:
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         # May come twice: from the script, and at the end of the thread.
+        self._closed = True
         self._selector.close()
         self._sock.close()
 
@@ -219,7 +230,9 @@ class Connection:
     def _select(self, events: int, timeout: float | None = None) -> int:
         # A test may have stopped the server from this very thread: then the latch's socket is closed already.
         self._check_halt()
-        self._selector.modify(self._sock, events)
+        if events != self._wanted:
+            self._selector.modify(self._sock, events)
+            self._wanted = events
         ready = {key.fileobj: mask for key, mask in self._selector.select(timeout)}
         self._check_halt()
         return ready.get(self._sock, 0)

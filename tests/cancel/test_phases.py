@@ -30,18 +30,17 @@ from tests.cancel.support import (
     plain_and_tls,
     record,
     serving,
-    waits_in,
 )
 
 
 @each_way
 @each_phase
 def test_each_phase(phase: Phase, way: str) -> None:
-    """A watch that waits ends at once (a plain event: within 100 ms), without exception or error; the server sees it."""
+    """A watch that waits ends at once (plain event: 100 ms), with no exception and no error; the server sees it."""
     with phase.open() as scene:
         watching = Watching(scene.client, way, scene.resource)
         watching.start()
-        watching.wait_in(phase, scene.events)
+        watching.wait_in(phase, scene)
         began = watching.end()
         watching.finish()
         took = watching.ended_at - began
@@ -103,7 +102,7 @@ def test_from_a_signal_handler(phase: Phase, way: str) -> None:
         seen = 0
         with (
             handling(signal.SIGUSR1, lambda number, frame: watching.end()),
-            interrupting(signal.SIGUSR1, lambda: seen == scene.events and waits_in(me, phase.functions)) as sent,
+            interrupting(signal.SIGUSR1, lambda: seen == scene.events and scene.holds(me, phase.functions)) as sent,
         ):
             for event in watching.watch:
                 assert event.error is None

@@ -53,7 +53,7 @@ def test_raised_in_each_phase(phase: Phase, kind: type[BaseException]) -> None:
             next(stream)
         with (
             handling(number, handler),
-            interrupting(number, lambda: waits_in(me, phase.functions)) as sent,
+            interrupting(number, lambda: scene.holds(me, phase.functions)) as sent,
             pytest.raises(kind),
         ):
             next(stream)
@@ -76,8 +76,7 @@ def test_in_a_for_loop() -> None:
             interrupting(signal.SIGINT, lambda: bool(names) and waits_in(me, "_sockets._guarded")),
             pytest.raises(KeyboardInterrupt),
         ):
-            for event in kwsync.watch_resource("pods", client=client):
-                names.append(event.key.name)
+            names.extend(event.key.name for event in kwsync.watch_resource("pods", client=client))
         assert names == ["a"]
         server.wait_for_disconnect(LIMIT)
 
@@ -110,8 +109,7 @@ def test_a_handler_that_returns(scripted_server: ScriptedServer) -> None:
             interrupting(signal.SIGUSR1, lambda: bool(names) and waits_in(me, "_sockets._guarded")),
         ):
             stream = kwsync.watch_resource("pods", client=client)
-            for event in stream:
-                names.append(event.key.name)
+            names.extend(event.key.name for event in stream)
         assert names == ["a", "b"]
         assert stream.end == WatchEnd(EndReason.SERVER_CLOSED)
 
@@ -137,7 +135,6 @@ def test_ended_at_each_point(script: str, secure: bool, act: str) -> None:
         for point in points(step=1 if act == "close" else 3):
             cancel = CancelToken() if act == "token" else threading.Event()
             streams = [kwsync.watch_resource("pods", client=client, cancel=cancel)]
-            seen: list[object] = []
             acts: dict[str, Callable[[], object]] = {
                 "token": cancel.set,
                 "event": cancel.set,
@@ -145,10 +142,10 @@ def test_ended_at_each_point(script: str, secure: bool, act: str) -> None:
                 "drop": streams.clear,
             }
 
-            def read(streams: list[WatchStream] = streams, seen: list[object] = seen) -> WatchEnd | None:
+            def read(streams: list[WatchStream] = streams) -> WatchEnd | None:
                 stream = streams[0]
-                for event in stream:
-                    seen.append(event)
+                for _ in stream:
+                    pass
                 return stream.end
 
             end = point.act(acts[act], read)

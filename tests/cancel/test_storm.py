@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import random
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
 import kwsync
 from kwsync import CancelToken, EndReason, WatchStream, WatchThread
 from kwsync.testing import End, Event, Head, Raw, RawBytes, Repeat, Stall, pod
-from tests.cancel.support import LIMIT, Watching, handling, in_background, join, plain_and_tls, serving, wait_until
+from tests.cancel.support import (
+    LIMIT,
+    Watching,
+    handling,
+    in_background,
+    join,
+    plain_and_tls,
+    serving,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 
@@ -26,25 +36,34 @@ ENDLESS = [Head(), Repeat([Event("ADDED", pod("a")), Raw(b'{"type":"ADDED","obj'
 @pytest.fixture(autouse=True)
 def _dump_if_stuck() -> Iterator[None]:
     """The stacks of all threads, should one of these tests hang."""
+    assert sys.__stderr__ is not None
     faulthandler.dump_traceback_later(45, file=sys.__stderr__)
     yield
     faulthandler.cancel_dump_traceback_later()
 
 
+def _set(event: threading.Event, _: object) -> None:
+    event.set()
+
+
+def _run(act: Callable[[], object], number: int, frame: object) -> None:
+    act()
+
+
 @pytest.mark.parametrize("act", ["token", "close", "stop"])
 @plain_and_tls
 def test_signals_at_random(act: str, secure: bool) -> None:
-    """A timer's handler ends the watch of the main thread at a random moment: it ends, always, and with that reason."""
+    """A timer's handler ends a watch at a random moment: it ends, always, and with that reason."""
     chance = random.Random(act)
     with serving(default=ENDLESS, secure=secure) as (server, client):
         for number in range(ROUNDS):
             token = CancelToken()
             ended = threading.Event()
-            thread = WatchThread("pods", client=client, reconnect=False, on_end=lambda end, ended=ended: ended.set())
+            thread = WatchThread("pods", client=client, reconnect=False, on_end=partial(_set, ended))
             stream = kwsync.watch_resource("pods", client=client, cancel=token)
             acts = {"token": token.set, "close": stream.close, "stop": thread.stop}
-            with handling(signal.SIGALRM, lambda number, frame, end=acts[act]: end()):
-                # Again and again: the kernel may give it to another thread, and CPython then lets the main one wait on.
+            with handling(signal.SIGALRM, partial(_run, acts[act])):
+                # Again and again: the kernel may give it to another thread; CPython lets the main one wait on then.
                 signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.00001, 0.006), 0.002)
                 if act == "stop":
                     thread.start()
@@ -61,7 +80,7 @@ def test_signals_at_random(act: str, secure: bool) -> None:
 
 
 def test_a_hail_of_signals() -> None:
-    """Signals that come as fast as they can, with a handler that sets and closes, disturb no read and no other watch."""
+    """Signals as fast as they can come, with a handler that sets and closes, disturb no other watch."""
     script = [Head(), Repeat(Event("ADDED", pod("a")), 200), End()]
     me = threading.get_ident()
     with serving(default=script) as (_, client):
@@ -81,16 +100,15 @@ def test_a_hail_of_signals() -> None:
             while not over.wait(0.0002):
                 signal.pthread_kill(me, signal.SIGUSR1)
 
-        with handling(signal.SIGUSR1, handler):
-            with in_background(hail):
-                try:
-                    for _ in range(20):
-                        stream = kwsync.watch_resource("pods", client=client, cancel=CancelToken())
-                        assert len(list(stream)) == 200
-                        assert stream.end is not None
-                        assert stream.end.reason is EndReason.SERVER_CLOSED
-                finally:
-                    over.set()
+        with handling(signal.SIGUSR1, handler), in_background(hail):
+            try:
+                for _ in range(20):
+                    stream = kwsync.watch_resource("pods", client=client, cancel=CancelToken())
+                    assert len(list(stream)) == 200
+                    assert stream.end is not None
+                    assert stream.end.reason is EndReason.SERVER_CLOSED
+            finally:
+                over.set()
         assert len(others) > 20
         assert {other.end and other.end.reason for other in others} <= {EndReason.CANCELLED, EndReason.CLOSED}
 
@@ -114,7 +132,7 @@ def test_closed_by_eight_threads(secure: bool, busy: bool) -> None:
             closers = [threading.Thread(target=close, daemon=True) for _ in range(8)]
             for closer in closers:
                 closer.start()
-            wait_until(lambda watching=watching: len(watching.events) > 0, "an event")  # type: ignore[misc]
+            watching.wait_for(1)
             start.wait(LIMIT)
             for closer in closers:
                 join(closer)
@@ -135,8 +153,7 @@ def test_closed_between_events(secure: bool) -> None:
             for _ in range(100):
                 watching = Watching(client, chance.choice(["close", "token"]))
                 watching.start()
-                wanted = chance.randint(1, 40)
-                wait_until(lambda watching=watching: len(watching.events) >= wanted, "events")  # type: ignore[misc]
+                watching.wait_for(chance.randint(1, 40))
                 watching.end()
                 watching.finish()
                 assert len(watching.ends) == 1
@@ -160,8 +177,6 @@ class Closer:
 @plain_and_tls
 def test_closed_in_finalizers(secure: bool) -> None:
     """Finalizers, which the collector runs in the middle of anything, may end streams, read or not, on any thread."""
-    import gc
-
     script = [Head(), Repeat(Event("ADDED", pod("a")), 50), End()]
     before = gc.get_threshold()
     gc.set_threshold(20)

@@ -7,12 +7,13 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import attrs
 import pytest
 
-from kwsync import CancelToken, Client, EndReason, WatchEnd, WatchError, WatchThread
+from kwsync import CancelToken, Client, EndReason, WatchEnd, WatchError, WatchEvent, WatchThread
 from kwsync.errors import ErrorOrigin
 from kwsync.testing import (
     Blackhole,
@@ -40,7 +41,16 @@ from tests.cancel.support import (
     waits_in,
 )
 
-NAMES = ["on_event", "on_added", "on_modified", "on_deleted", "on_bookmark", "on_synced", "on_error", "on_end"]
+NAMES = [
+    "on_event",
+    "on_added",
+    "on_modified",
+    "on_deleted",
+    "on_bookmark",
+    "on_synced",
+    "on_error",
+    "on_end",
+]
 STREAM = [
     Head(),
     Event("ADDED", pod("a", "1")),
@@ -89,7 +99,12 @@ def running(client: Client, **options: Any) -> Iterator[WatchThread]:
     """A thread whose first event has been called back."""
     got = threading.Event()
     before = options.pop("on_event", lambda event: None)
-    thread = new(client, on_event=lambda event: (before(event), got.set()), **options)
+
+    def note(event: WatchEvent) -> None:
+        before(event)
+        got.set()
+
+    thread = new(client, on_event=note, **options)
     thread.start()
     try:
         assert got.wait(LIMIT), "no event came"
@@ -108,7 +123,7 @@ def telling(told: list[str]) -> dict[str, Callable[[Any], None]]:
         else:
             told.append(f"{name} {argument.reason if isinstance(argument, WatchEnd) else argument.type}")
 
-    return {name: (lambda argument, name=name: note(name, argument)) for name in NAMES}
+    return {name: partial(note, name) for name in NAMES}
 
 
 class TestCallbacks:
@@ -259,9 +274,7 @@ class TestRaising:
         assert told[-1] == "on_end SERVER_CLOSED"
 
     @pytest.mark.parametrize("name", ["on_error", "on_end"])
-    def test_in_the_last_resort(
-        self, kind: type[BaseException], name: str, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_in_the_last_resort(self, kind: type[BaseException], name: str, caplog: pytest.LogCaptureFixture) -> None:
         """What on_error or on_end raises is only logged: no callback hears of it, and the end is as it was."""
         told: list[str] = []
 
@@ -277,9 +290,7 @@ class TestRaising:
         assert thread.end is not None
         assert thread.end.reason is EndReason.SERVER_CLOSED
 
-    def test_in_a_callback_and_in_on_error(
-        self, kind: type[BaseException], caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_in_a_callback_and_in_on_error(self, kind: type[BaseException], caplog: pytest.LogCaptureFixture) -> None:
         """When on_error fails over the failure of another callback, that is logged, too, and the stream goes on."""
         ends: list[WatchEnd] = []
 
@@ -314,8 +325,14 @@ class TestEnd:
         told: list[str] = []
         with serving(STREAM) as (_, client):
             callbacks = telling(told)
-            note = callbacks[name]
-            thread = new(client, **{**callbacks, name: lambda event: (note(event), thread.stop())})
+            note = callbacks.pop(name)
+            thread = new(client, **callbacks)
+
+            def stop(event: WatchEvent) -> None:
+                note(event)
+                thread.stop()
+
+            getattr(thread, name)(stop)
             thread.start()
             assert thread.join(LIMIT)
         assert told == ["on_event ADDED", "on_added ADDED", "on_end CLOSED"]
@@ -326,7 +343,9 @@ class TestEnd:
         told: list[str] = []
         with serving([Http(500, "x")]) as (_, client):
             callbacks = telling(told)
-            thread = new(client, **{**callbacks, name: lambda argument: thread.stop()})
+            del callbacks[name]
+            thread = new(client, **callbacks)
+            getattr(thread, name)(lambda argument: thread.stop())
             thread.start()
             assert thread.join(LIMIT)
         assert thread.end is not None
@@ -479,9 +498,21 @@ class TestState:
     def test_life(self, server: ScriptedServer, client: Client) -> None:
         """What it tells about itself before, during and after."""
         go = threading.Event()
-        server.default = (Head(), Event("ADDED", pod("a", "7")), Event("MODIFIED", pod("a", "8")), StallUntil(go), End())
+        server.default = (
+            Head(),
+            Event("ADDED", pod("a", "7")),
+            Event("MODIFIED", pod("a", "8")),
+            StallUntil(go),
+            End(),
+        )
         thread = new(client, thread_name="t")
-        before = (thread.is_alive(), thread.healthy(), thread.last_activity, thread.end, thread.resource_version)
+        before = (
+            thread.is_alive(),
+            thread.healthy(),
+            thread.last_activity,
+            thread.end,
+            thread.resource_version,
+        )
         assert before == (False, False, None, None, None)
         assert repr(thread) == "<WatchThread t new>"
         thread.start()

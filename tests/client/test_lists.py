@@ -299,3 +299,12 @@ def page_of_one(request: Request) -> Step:
     """The page that a token asks for."""
     number = int(request.query.get("continue", "0"))
     return List("9", [pod(f"p{number}")], cont=str(number + 1) if number < 199 else None)
+
+
+def test_same_place_twice(server: ScriptedServer, client: Client) -> None:
+    """A server that says twice to continue at one place is an error: the pages would never end."""
+    server.default = (List("1", [pod("a")], cont="again"),)
+
+    error = failure(lambda: client.list("pods"))
+    assert (error.origin, "told twice" in error.message) == (ErrorOrigin.DECODE, True)
+    assert len(server.requests) == 2

@@ -17,6 +17,7 @@ from kwsync.testing import (
     Call,
     End,
     Event,
+    Exchange,
     Fin,
     Gzip,
     Head,
@@ -304,7 +305,19 @@ class TestCompressed:
         def packed(data: bytes) -> Step:
             return Raw(packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH))
 
-        assert_delivered_at_once(Head(headers={"Content-Encoding": coding}), packed, End())
+        class Finish(Step):
+            def run(self, exchange: Exchange) -> None:
+                exchange.body(packer.flush())
+                exchange.end()
+
+        assert_delivered_at_once(Head(headers={"Content-Encoding": coding}), packed, Finish())
+
+    def test_member_without_its_end(self) -> None:
+        """A clean end in the middle of a member is an ERROR DECODE: what was packed last may be missing."""
+        packer = zlib.compressobj(wbits=31)
+        data = packer.compress(line("ADDED", pod("a"))) + packer.flush(zlib.Z_SYNC_FLUSH)
+        outcome = watched(Head(headers=GZIP), Raw(data), End())
+        assert (outcome.types, outcome.error.origin) == (["ADDED", "ERROR"], ErrorOrigin.DECODE)
 
     @packed_framings
     def test_member_is_delivered_at_once(self, framing: tuple[Step, Step]) -> None:

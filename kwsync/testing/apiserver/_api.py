@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -41,7 +42,7 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     user: User = User()  # noqa: RUF009 - it is frozen
-    pause: Callable[[float], object] = lambda seconds: None
+    pause: Callable[[float], object] = time.sleep
     """Waits some seconds for the client's sake; raises when it goes away."""
 
     @property

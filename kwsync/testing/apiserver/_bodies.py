@@ -25,22 +25,22 @@ def content_type(headers: Mapping[str, str]) -> str:
     return headers.get("Content-Type", "").split(";")[0].strip().lower()
 
 
-def read_object(kind: Kind, body: bytes, type: str) -> Any:
+def read_object(kind: Kind, body: bytes, media_type: str) -> Any:
     """What a create or replace holds: JSON, or YAML where there is a parser for it."""
-    if type not in ("", "application/json", "application/yaml"):
+    if media_type not in ("", "application/json", "application/yaml"):
         raise _status.unsupported_media_type()
-    return _read(kind, body, type)
+    return _read(kind, body, media_type)
 
 
-def read_patch(kind: Kind, body: bytes, type: str) -> Any:
+def read_patch(kind: Kind, body: bytes, media_type: str) -> Any:
     """What a patch holds, after a look at its type."""
     accepted = _CUSTOM_PATCHES if kind.custom else _PATCHES
-    if type == "application/json":
+    if media_type == "application/json":
         raise _status.wrong_patch_type()
-    if type not in accepted:
+    if media_type not in accepted:
         raise _status.unsupported_media_type(accepted)
-    if type == APPLY:
-        return _read(kind, body, type)
+    if media_type == APPLY:
+        return _read(kind, body, media_type)
     _check_size(body)
     try:
         return loads(body)
@@ -48,11 +48,11 @@ def read_patch(kind: Kind, body: bytes, type: str) -> Any:
         raise _status.bad_request(f"error decoding patch: {_go_words(body, error)}") from None
 
 
-def read_options(body: bytes, type: str) -> dict[str, Any]:
+def read_options(body: bytes, media_type: str) -> dict[str, Any]:
     """The DeleteOptions of a delete; none where the body is empty."""
     if not body.strip():
         return {}
-    if type not in ("", "application/json", "application/yaml"):
+    if media_type not in ("", "application/json", "application/yaml"):
         raise _status.unsupported_media_type()
     try:
         options = loads(body)
@@ -63,12 +63,12 @@ def read_options(body: bytes, type: str) -> dict[str, Any]:
     return options
 
 
-def _read(kind: Kind, body: bytes, type: str) -> Any:
+def _read(kind: Kind, body: bytes, media_type: str) -> Any:
     _check_size(body)
     try:
         return loads(body)
     except ValueError as error:
-        if type.endswith("yaml"):
+        if media_type.endswith("yaml"):
             return _read_yaml(body)
         shown = body[:_SHOWN].decode(errors="replace")
         raise _status.bad_request(

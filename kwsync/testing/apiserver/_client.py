@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kwsync import Client as Client
+    from kwsync import Client
+
+__all__ = ["Client", "new_client"]
 
 
 def new_client(url: str, ca: bytes | None, token: str | None) -> Client:

@@ -58,8 +58,8 @@ class Change:
 
     __slots__ = ("_gone", "after", "before", "lines", "revision", "type")
 
-    def __init__(self, type: str, after: Version, before: Version | None) -> None:
-        self.type = type
+    def __init__(self, what: str, after: Version, before: Version | None) -> None:
+        self.type = what
         self.after = after
         self.before = before
         self.revision = after.revision
@@ -105,13 +105,13 @@ class Collection:
         self._sorted: list[Row] | None = []
         self._snapshots: OrderedDict[int, list[Row]] = OrderedDict()
 
-    def record(self, change: Change) -> None:
-        """Store what a write left, and tell the watches."""
+    def record(self, change: Change, *, tell: bool) -> None:
+        """Store what a write left, and tell the watches of it."""
         self._store(change)
         self._history.append(change)
         while len(self._history) > self._limit:
             self.oldest = self._history.popleft().revision
-        for listener in self.listeners:
+        for listener in self.listeners if tell else ():
             listener.offer(change)
 
     def _store(self, change: Change) -> None:

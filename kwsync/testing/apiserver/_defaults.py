@@ -1,4 +1,4 @@
-"""The few defaults that clients look at: phases, types, replicas, a pod's policies. A real server has hundreds. Pure."""
+"""The few defaults that clients look at: phases, types, replicas, policies. A real server has hundreds. Pure."""
 
 from __future__ import annotations
 

@@ -28,10 +28,10 @@ _REASONS = {
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that goes wrong with one answer; made by the class methods, given to `ApiServer.fail_next` and its kind.
+    """One thing that goes wrong with one answer; made by the class methods, given to `ApiServer.fail_next`.
 
-    *after* counts the events of a watch that get through before it happens. An answer that is no watch is hit in the
-    middle of its body then. Without *after*, where that may be None, nothing at all is answered.
+    *after* counts the events of a watch that get through before it happens; an answer that is no watch is hit in the
+    middle of its body. Without *after*, where that may be None, nothing at all is answered.
     """
 
     what: str

@@ -83,8 +83,8 @@ def _established(version: Version, now: str) -> dict[str, Any]:
     return {**version.object, "status": status}
 
 
-def _condition(type: str, reason: str, message: str, now: str) -> dict[str, str]:
-    return {"type": type, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message}
+def _condition(what: str, reason: str, message: str, now: str) -> dict[str, str]:
+    return {"type": what, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message}
 
 
 # A deletion.

@@ -13,9 +13,9 @@ _PACKED = 2048
 """The size of chunks in which everything goes out that is not sent at once (D17)."""
 
 
-def line(type: str, object: bytes) -> bytes:
+def line(what: str, object: bytes) -> bytes:
     """One event."""
-    return b'{"type":"%b","object":%b}\n' % (type.encode(), object)
+    return b'{"type":"%b","object":%b}\n' % (what.encode(), object)
 
 
 def error_line(status: dict[str, Any]) -> bytes:
@@ -50,15 +50,15 @@ class Lines:
 
     def line(self, change: Change) -> bytes | None:
         """The event of a change, or None where this watch does not see it."""
-        type, version = self._verdict(change)
-        if not type:
+        what, version = self._verdict(change)
+        if not what:
             return None
         shared = self._view.shared
         if shared is None:
-            return line(type, self._view.single(version))
-        found = change.lines.get((shared, type))
+            return line(what, self._view.single(version))
+        found = change.lines.get((shared, what))
         if found is None:
-            found = change.lines[(shared, type)] = line(type, self._view.single(version))
+            found = change.lines[(shared, what)] = line(what, self._view.single(version))
         return found
 
     def _verdict(self, change: Change) -> tuple[str, Version]:

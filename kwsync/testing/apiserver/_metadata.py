@@ -33,7 +33,7 @@ _SECONDS = "%Y-%m-%dT%H:%M:%SZ"
 
 def stamp(moment: datetime) -> str:
     """A time in UTC as Kubernetes writes it, in whole seconds."""
-    return moment.strftime(_SECONDS)
+    return f"{moment.isoformat()[:19]}Z"
 
 
 def moment(text: str) -> datetime:
@@ -43,7 +43,7 @@ def moment(text: str) -> datetime:
 
 def ordered(metadata: Mapping[str, Any]) -> Metadata:
     """The known fields in the server's order; what is empty is left out, as Go's omitempty does."""
-    return {name: metadata[name] for name in FIELDS if metadata.get(name) not in (None, "", {}, [])}
+    return {name: value for name in FIELDS if (value := metadata.get(name)) or value == 0}
 
 
 def born(given: Mapping[str, Any], name: str, namespace: str, uid: str, now: datetime, generation: int) -> Metadata:

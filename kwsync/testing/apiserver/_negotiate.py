@@ -27,7 +27,7 @@ class Accepted(NamedTuple):
 
 
 class _Clause(NamedTuple):
-    type: str
+    media_type: str
     parameters: dict[str, str]
 
     @property
@@ -41,10 +41,10 @@ class _Clause(NamedTuple):
 def _clauses(accept: str) -> list[_Clause]:
     found = []
     for part in accept.split(","):
-        type, *pairs = (text.strip() for text in part.split(";"))
+        media_type, *pairs = (text.strip() for text in part.split(";"))
         parameters = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
-        if type:
-            found.append(_Clause(type.lower(), parameters))
+        if media_type:
+            found.append(_Clause(media_type.lower(), parameters))
     return sorted(found, key=lambda clause: -clause.quality)
 
 
@@ -68,12 +68,12 @@ def negotiate(accept: str, kind: Kind | None, *, stream: bool = False) -> Accept
 
 def _accepted(clause: _Clause) -> Accepted | None:
     wanted = clause.parameters.get("as", "")
-    if clause.type in (JSON_TYPE, YAML_TYPE) and wanted in _VIEWS:
-        return Accepted(clause.type, _VIEWS[wanted])
-    return Accepted() if clause.type in _ANY and not wanted else None
+    if clause.media_type in (JSON_TYPE, YAML_TYPE) and wanted in _VIEWS:
+        return Accepted(clause.media_type, _VIEWS[wanted])
+    return Accepted() if clause.media_type in _ANY and not wanted else None
 
 
 def error_type(accept: str) -> str:
     """The type of an error's body: YAML for who wants that first, JSON for everybody else (D16)."""
     clauses = _clauses(accept)
-    return YAML_TYPE if clauses and clauses[0].type == YAML_TYPE else JSON_TYPE
+    return YAML_TYPE if clauses and clauses[0].media_type == YAML_TYPE else JSON_TYPE

@@ -36,7 +36,10 @@ class Objects:
     _api: Api
 
     def create(self, object: Mapping[str, Any], namespace: str | None = None) -> Object:
-        """Store a new object, which must have kind and apiVersion; a resourceVersion in it is ignored. As it is stored."""
+        """Store a new object, which must say its kind and apiVersion; a resourceVersion in it is ignored.
+
+        The object as it is stored.
+        """
         kind, copied = self._typed(object)
         # What a client could not send: an object that was read somewhere, or made by `pod`.
         (copied.get("metadata") or {}).pop("resourceVersion", None)
@@ -65,8 +68,8 @@ class Objects:
         kind = self._named(resource)
         options = _writes.WriteOptions(subresource=subresource, field_manager="kwsync-testing")
         body = loads(dumps(patch))
-        type = _PATCH_TYPES[patch_type]
-        result = _writes.patch(self._api, kind, _place(kind, namespace), name, type, body, options)
+        media_type = _PATCH_TYPES[patch_type]
+        result = _writes.patch(self._api, kind, _place(kind, namespace), name, media_type, body, options)
         return _shown(kind, result.written.version)
 
     def delete(

@@ -46,9 +46,9 @@ def error_reply(error: ApiError, accept: str) -> Reply:
         headers = dict(error.headers)
         content_type = headers.pop("Content-Type", "text/plain; charset=utf-8")
         return Reply(error.code, error.text.encode(), content_type, tuple(headers.items()))
-    body, type = dumps(error.status), error_type(accept)
-    body = indented(body) if error.code == 406 and type == JSON_TYPE else body
-    return Reply(error.code, body, type, tuple(error.headers.items()))
+    body, content_type = dumps(error.status), error_type(accept)
+    body = indented(body) if error.code == 406 and content_type == JSON_TYPE else body
+    return Reply(error.code, body, content_type, tuple(error.headers.items()))
 
 
 def warning_headers(warnings: Iterable[str]) -> list[tuple[str, str]]:

@@ -34,9 +34,12 @@ _ANSWERS_OBJECT = frozenset(
         "volumeattachments",
         "csidrivers",
         "csinodes",
+        "namespaces",
+        "customresourcedefinitions",
     ]
 )
-"""Kinds whose delete is answered with the object even if it is gone (ReturnDeletedObject)."""
+"""Kinds whose delete is answered with the object even if it is gone (ReturnDeletedObject). The last two are emptied
+first, which takes a real server a while."""
 _COLLECTION_METHODS = ("GET", "POST", "DELETE")
 _OBJECT_METHODS = ("GET", "PUT", "PATCH", "DELETE")
 _PART_METHODS = ("GET", "PUT", "PATCH")
@@ -128,13 +131,13 @@ def _read(api: Api, call: Call, target: Target, kind: Kind) -> Reply | Watch:
 
 def _write(api: Api, call: Call, target: Target, kind: Kind) -> Reply:
     negotiate(call.accept, kind)
-    type = _bodies.content_type(call.headers)
+    media_type = _bodies.content_type(call.headers)
     place = (target.namespace, target.name)
     if target.method == "PATCH":
-        body = _bodies.read_patch(kind, call.body, type)
+        body = _bodies.read_patch(kind, call.body, media_type)
         options = _writes.write_options(call.query, "PatchOptions", target.subresource)
-        return _written(api, call, target, kind, _writes.patch(api, kind, *place, type, body, options))
-    body = _bodies.read_object(kind, call.body, type)
+        return _written(api, call, target, kind, _writes.patch(api, kind, *place, media_type, body, options))
+    body = _bodies.read_object(kind, call.body, media_type)
     if target.method == "POST":
         options = _writes.write_options(call.query, "CreateOptions")
         return _written(api, call, target, kind, _writes.create(api, kind, target.namespace, body, options))

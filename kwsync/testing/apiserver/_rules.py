@@ -98,7 +98,9 @@ def check_object(kind: Kind, object: Mapping[str, Any]) -> None:
     """422 with every cause, for names, labels, and what a few kinds demand."""
     metadata = object["metadata"]
     causes = [_status.Cause("FieldValueInvalid", field, text) for field, text in _wrong_names(kind, metadata)]
-    causes += _CHECKS.get(kind.stored_as, _no_causes)(kind, object)
+    check = _CHECKS.get(kind.stored_as)
+    if check is not None:
+        causes += check(kind, object)
     if causes:
         group = kind.group
         raise _status.invalid(kind.name, metadata["name"], causes, group if kind.stored_as[0] else "")
@@ -172,7 +174,7 @@ def _check_event(kind: Kind, object: Mapping[str, Any]) -> list[_status.Cause]:
     return []
 
 
-def _check_pod(kind: Kind, object: Mapping[str, Any]) -> list[_status.Cause]:
+def _check_pod(_kind: Kind, object: Mapping[str, Any]) -> list[_status.Cause]:
     # One without any spec may pass: a test that looks at names alone need not make one up.
     spec = object.get("spec")
     if spec is None or spec.get("containers"):
@@ -180,7 +182,7 @@ def _check_pod(kind: Kind, object: Mapping[str, Any]) -> list[_status.Cause]:
     return [_status.Cause("FieldValueRequired", "spec.containers", "Required value")]
 
 
-def _check_definition(kind: Kind, object: Mapping[str, Any]) -> list[_status.Cause]:
+def _check_definition(_kind: Kind, object: Mapping[str, Any]) -> list[_status.Cause]:
     spec = object.get("spec") or {}
     names = spec.get("names") or {}
     causes = [
@@ -198,10 +200,6 @@ def _check_definition(kind: Kind, object: Mapping[str, Any]) -> list[_status.Cau
         text = f'Invalid value: "{name}": must be spec.names.plural+"."+spec.group'
         causes.append(_status.Cause("FieldValueInvalid", "metadata.name", text))
     return causes
-
-
-def _no_causes(kind: Kind, object: Mapping[str, Any]) -> list[_status.Cause]:
-    return []
 
 
 _CHECKS: dict[tuple[str, str], Callable[[Kind, Mapping[str, Any]], list[_status.Cause]]] = {

@@ -30,6 +30,8 @@ class Storage:
         self.history = history
         self.catalog = Catalog(builtin_kinds())
         self.collections: dict[Resource, Collection] = {}
+        self.silent = False
+        """Whether open watches are not told of writes: what they get wrong is to be found out by a list."""
 
     def collection(self, resource: Resource) -> Collection:
         """The objects of a resource."""
@@ -50,19 +52,19 @@ class Storage:
             raise _status.not_found(kind.plural, name, kind.group)
         return found
 
-    def commit(self, kind: Kind, type: str, key: str, new: Object, before: Version | None) -> Version:
+    def commit(self, kind: Kind, what: str, key: str, new: Object, before: Version | None) -> Version:
         """Store an object at the next version; *new* becomes the storage's own, except for its metadata."""
         self.revision += 1
         new["metadata"] = {**new["metadata"], "resourceVersion": str(self.revision)}
         version = Version(key, new, self.revision)
-        self.collection(kind.stored_as).record(Change(type, version, before))
+        self.collection(kind.stored_as).record(Change(what, version, before), tell=not self.silent)
         return version
 
     def take_away(self, kind: Kind, old: Version) -> Version:
         """Delete an object at the next version, and nothing besides; its last state at that version."""
         self.revision += 1
         change = Change(DELETED, old.at(self.revision), old)
-        self.collection(kind.stored_as).record(change)
+        self.collection(kind.stored_as).record(change, tell=not self.silent)
         return change.after
 
 

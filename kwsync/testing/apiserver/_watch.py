@@ -23,6 +23,7 @@ from kwsync.testing.apiserver._wire import Headers, Wire
 
 _BATCH_EVENTS = 256
 _BATCH_BYTES = 1 << 16
+_LOCK_SECONDS = 0.01
 _LAST_BOOKMARK_SECONDS = 2.0
 """How long before its timeout a watch gets a last bookmark; one that is no longer than that gets none (trap 14)."""
 
@@ -86,7 +87,9 @@ class Watch:
             return wire.events([error_line(start)])
         try:
             self._send_initial(wire, start)
-            _Stream(self._api, self._lines, self._options, start, wire, cached=self.kind.is_cached).run()
+            stream = _Stream(self._api, self._lines, self._options, start, wire, cached=self.kind.is_cached)
+            with wire.listening_to(start.feed.bell):
+                stream.run()
         finally:
             self._leave(start)
         return None
@@ -158,7 +161,6 @@ class _Stream:
             elif self._feed.ended:
                 return
             elif now >= self._next_bookmark:
-                self._next_bookmark = self._bookmark_after(self._next_bookmark)
                 self._send_bookmark()
             elif self._feed.falls_asleep():
                 self._wire.wait(self._feed.bell, min(self._next_bookmark, self._ends) - now)
@@ -176,9 +178,15 @@ class _Stream:
             self._wire.events(batch)
 
     def _send_bookmark(self) -> None:
-        # Under the lock, because a version must not be told before its change has been offered.
-        with self._api.lock:
-            revision = self._api.state.revision
-            due = not len(self._feed) and revision > self._started_at
-        if due:
-            self._wire.events([self._lines.bookmark(revision)])
+        # Under the lock, because a version must not be told before its change has been offered. Not for long, because
+        # the writer that has the lock may be waiting for this very watch.
+        if not self._api.lock.acquire(timeout=_LOCK_SECONDS):
+            return
+        try:
+            revision, idle = self._api.state.revision, not len(self._feed)
+        finally:
+            self._api.lock.release()
+        if idle:
+            self._next_bookmark = self._bookmark_after(self._next_bookmark)
+            if revision > self._started_at:
+                self._wire.events([self._lines.bookmark(revision)])

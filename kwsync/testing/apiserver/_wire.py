@@ -5,6 +5,7 @@ from __future__ import annotations
 import http
 import uuid
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from email.utils import format_datetime
 
@@ -59,6 +60,10 @@ class Wire:
     def end(self) -> None:
         """End a stream cleanly."""
         self.send(END)
+
+    def listening_to(self, bell: Bell) -> AbstractContextManager[None]:
+        """Let the bell wake `wait`, until the block ends."""
+        return self._connection.listening_to(bell)
 
     def wait(self, bell: Bell, seconds: float) -> None:
         """Send nothing until the bell rings, or for some seconds."""

@@ -100,15 +100,15 @@ def _checked(kind: Kind, body: Any, options: WriteOptions) -> tuple[Object, list
     return object, [] if options.field_validation == "Ignore" else warnings
 
 
-def patch(api: Api, kind: Kind, namespace: str, name: str, type: str, body: Any, options: WriteOptions) -> Result:
-    """Change an object; *type* is the media type of the patch."""
+def patch(api: Api, kind: Kind, namespace: str, name: str, media_type: str, body: Any, options: WriteOptions) -> Result:
+    """Change an object; *media_type* is that of the patch."""
     with api.lock:
         old = api.state.find(kind, namespace, name)
-        if type == _bodies.APPLY:
+        if media_type == _bodies.APPLY:
             return _apply(api, kind, namespace, name, old, body, options)
         old = old or api.state.get(kind, namespace, name)
         document = _document(kind, old, options)
-        changed = _PATCHES[type](document, body)
+        changed = _PATCHES[media_type](document, body)
         # A version in the patch is a precondition; without one the patch is about what is there now.
         metadata = changed.get("metadata") or {}
         changed["metadata"] = {

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
 
 from kwsync.testing._connection import Connection
 from kwsync.testing._request import Request
 from kwsync.testing._server import Answer, LoopbackServer
-from kwsync.testing._tls import ClientCert, TestCA
+from kwsync.testing._tls import TestCA
 from kwsync.testing.apiserver import _recovery
-from kwsync.testing.apiserver._access import Access, Rule
+from kwsync.testing.apiserver._access import Access
 from kwsync.testing.apiserver._answering import answer_request
 from kwsync.testing.apiserver._api import Api, Settings
-from kwsync.testing.apiserver._client import new_client
 from kwsync.testing.apiserver._faults import Fault, FaultRule, Faults
-from kwsync.testing.apiserver._kubeconfig import kubeconfig
 from kwsync.testing.apiserver._objects import Objects
-
-if TYPE_CHECKING:
-    from kwsync.testing.apiserver._client import Client
+from kwsync.testing.apiserver._users import Users
 
 Path = str | Callable[[Request], object] | None
-Names = str | Iterable[str]
 
 
-class ApiServer(Objects, LoopbackServer):
+class ApiServer(Objects, Users, LoopbackServer):
     """A Kubernetes API server in memory, on a socket of 127.0.0.1.
 
         with ApiServer() as server, server.client() as client:
@@ -66,8 +61,7 @@ class ApiServer(Objects, LoopbackServer):
         too_large_wait: float = 3.0,
         now: Callable[[], datetime] | None = None,
     ) -> None:
-        self.ca: TestCA | None = (TestCA() if tls is True else tls) or None
-        """The authority of a server with TLS; it also makes client certificates."""
+        self.ca = (TestCA() if tls is True else tls) or None
         super().__init__(tls=self.ca.server_context() if self.ca else None, port=port)
         settings = Settings(
             history=history,
@@ -88,84 +82,11 @@ class ApiServer(Objects, LoopbackServer):
         self._api.address = f"127.0.0.1:{self.port}"
 
     def plan(self, request: Request) -> Answer:
+        """What a request is answered with, by now spoilt or not."""
         return functools.partial(self._answer, request, self._faults.take(request))
 
     def _answer(self, request: Request, fault: Fault | None, connection: Connection) -> bool:
         return answer_request(self._api, request, fault, connection, self.failures.append)
-
-    # Who may do what.
-
-    def token_for(self, user: str, groups: Iterable[str] = ()) -> str:
-        """A new bearer token for a user; the group `system:masters` may do everything. Older tokens stay valid."""
-        return self._access.new_token(user, groups)
-
-    def revoke(self, token: str) -> None:
-        """Answer requests with this token by 401; open watches go on (A3)."""
-        self._access.revoke(token)
-
-    def certificate_for(self, user: str, group: str | None = None) -> ClientCert:
-        """A client certificate for a user; for a server with TLS. RuntimeError without."""
-        if self.ca is None:
-            raise RuntimeError("client certificates need ApiServer(tls=True)")
-        return self.ca.client_cert(user, organization=group)
-
-    def allow(
-        self,
-        user: Names = (),
-        *,
-        verbs: Names = (),
-        resources: Names = (),
-        namespaces: Names = (),
-        names: Names = (),
-    ) -> None:
-        """Let a user (or group, or several) do something; whatever is not named means everything.
-
-        At first everybody may do everything; the last rule that fits a request counts. `deny("bob")` and then
-        `allow("bob", verbs=["get", "list"], resources=["pods"])` leaves bob those two. Resources are plurals, with
-        `.group` or `/status` behind them where that matters. Rights are checked when a request comes: a watch that is
-        open goes on (A3).
-        """
-        self._access.add_rule(_rule(True, user, verbs, resources, namespaces, names))
-
-    def deny(
-        self,
-        user: Names = (),
-        *,
-        verbs: Names = (),
-        resources: Names = (),
-        namespaces: Names = (),
-        names: Names = (),
-    ) -> None:
-        """Answer with 403, as `allow` in everything else; `system:anonymous` is the user without credentials."""
-        self._access.add_rule(_rule(False, user, verbs, resources, namespaces, names))
-
-    def allow_everything(self) -> None:
-        """Forget what was allowed and denied."""
-        self._access.clear_rules()
-
-    def kubeconfig(
-        self,
-        user: str | None = None,
-        *,
-        groups: Iterable[str] = (),
-        namespace: str = "default",
-        certificate: bool = False,
-    ) -> dict[str, Any]:
-        """A kubeconfig as a dictionary, to be written as JSON: for nobody, or for a user with a new token.
-
-        With *certificate* the user has a client certificate in place of a token.
-        """
-        if user is None:
-            return kubeconfig(self.url, self.ca, namespace, {})
-        if certificate:
-            cert = self.certificate_for(user, next(iter(groups), None))
-            return kubeconfig(self.url, self.ca, namespace, cert)
-        return kubeconfig(self.url, self.ca, namespace, {"token": self.token_for(user, groups)})
-
-    def client(self, user: str | None = None, *, groups: Iterable[str] = ()) -> Client:
-        """A new `kwsync.Client` for this server, as nobody or as a user; who asks for it closes it."""
-        token = None if user is None else self.token_for(user, groups)
-        return new_client(self.url, self.ca.pem if self.ca else None, token)
 
     # Faults.
 
@@ -209,6 +130,19 @@ class ApiServer(Objects, LoopbackServer):
         with self._api.lock:
             _recovery.forget_history(self._api.state)
 
+    @contextlib.contextmanager
+    def unseen(self) -> Iterator[None]:
+        """Make changes in a `with` block that open watches are not told of, as if the server had forgotten to.
+
+        Lists show them, and a watch that starts from before. Other threads' writes wait until the block ends.
+        """
+        with self._api.lock:
+            self._api.state.silent = True
+            try:
+                yield
+            finally:
+                self._api.state.silent = False
+
     def end_watches(self) -> None:
         """End every open watch cleanly, once it has sent what is due."""
         with self._api.lock:
@@ -230,7 +164,3 @@ class ApiServer(Objects, LoopbackServer):
         with self._api.lock:
             _recovery.turn_back(self._api.state, int(resource_version))
         self.drop_connections()
-
-
-def _rule(allow: bool, user: Names, *rest: Names) -> Rule:
-    return Rule(allow, *((given,) if isinstance(given, str) else tuple(given) for given in (user, *rest)))

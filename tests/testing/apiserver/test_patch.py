@@ -68,6 +68,13 @@ def test_a_merge_patch_onto_nothing_is_the_patch_without_its_nulls(
     assert merge_patch(merge_patch(document, dict.fromkeys(document)), patch) == without_nulls(patch)
 
 
+def test_a_merge_patch_takes_nulls_out_of_lists_too() -> None:
+    """Unlike RFC 7396, except where an object was before: so does the library of the server."""
+    patch = {"a": [{"x": None, "y": 1}, None]}
+    assert merge_patch({"a": 1}, patch) == {"a": [{"y": 1}, None]}
+    assert merge_patch({"a": {}}, patch) == patch
+
+
 @given(documents, documents)
 def test_patches_leave_their_inputs_alone(document: dict[str, Any], patch: dict[str, Any]) -> None:
     """Nor does a result share a part with them: what is done to it later reaches neither."""
@@ -310,6 +317,13 @@ def test_set_element_order_sorts_the_list() -> None:
     assert [each["name"] for each in changed] == ["b", "c", "a"]
     assert [each["name"] for each in patched(order)["containers"]] == ["b", "a"]
     assert "$setElementOrder/containers" not in patched(order)
+
+
+def test_a_new_item_takes_the_place_of_one_that_goes() -> None:
+    """With an order that does not name all: in Go's memory the one is written over the other."""
+    order = {"$setElementOrder/containers": [{"name": "n"}, {"name": "a"}]}
+    changed = patched({**order, "containers": [{"name": "n"}, {"name": "a", "$patch": "delete"}]})["containers"]
+    assert [each["name"] for each in changed] == ["b", "n"]
 
 
 def test_a_set_element_order_for_a_list_that_is_not_there_says_nothing() -> None:

@@ -1,0 +1,31 @@
+"""The command line: ``kwsync watch``, ``events``, ``serve`` and ``demo``; it needs the extra ``kwsync[cli]``.
+
+From the ground up: ``_text`` and ``_colour`` (what may go to a terminal), ``_documents`` (what is in an object), ``_table``,
+``_formats`` and ``_event_lines`` (events to lines, pure), ``_errors`` (sentences and exit codes), ``_output`` and
+``_verbose`` (standard output and error), ``_follow`` (one kind, for ever), ``_gather`` (several at once), ``_printer``
+(what is printed when), ``_options``, and the commands.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+_EXTRA = ("click", "yaml")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line with *arguments* (None: the process's own); the exit code, see ``kwsync --help``."""
+    try:
+        from kwsync.cli._main import run
+
+        return run(arguments)
+    except ModuleNotFoundError as error:
+        if error.name not in _EXTRA:
+            raise
+        sys.stderr.write('kwsync: the command line needs some more packages: pip install "kwsync[cli]"\n')
+        return 1
+    except KeyboardInterrupt:  # while the modules are loaded, or for the second time while it ends
+        return 130

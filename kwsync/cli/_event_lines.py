@@ -1,0 +1,162 @@
+"""Kubernetes' Events, those of the old and of the new kind alike, as lines. Pure but for the time zone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timezone, tzinfo
+import attrs
+
+from kwsync import WatchEvent
+from kwsync.cli._colour import Paint
+from kwsync.cli._documents import mapping, metadata_of, text
+from kwsync.cli._text import escaped, padded, width
+
+_TITLES = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE")
+_GAP = "   "
+_LONG_AGO = datetime.min.replace(tzinfo=timezone.utc)
+
+
+@attrs.frozen
+class Happening:
+    """What an Event tells, whichever API wrote it."""
+
+    first: datetime | None
+    last: datetime | None
+    type: str
+    reason: str
+    object: str
+    message: str
+    count: int
+    namespace: str
+
+    @classmethod
+    def of(cls, document: object) -> Happening:
+        """Read v1 and events.k8s.io/v1: the same object has different names in each, and one may be empty."""
+        event = mapping(document)
+        series = mapping(event.get("series"))
+        about = mapping(event.get("involvedObject") or event.get("regarding"))
+        created = metadata_of(event).get("creationTimestamp")
+        once = _first_time(event.get("eventTime"))
+        first = _first_time(event.get("firstTimestamp"), event.get("deprecatedFirstTimestamp")) or once
+        last = _first_time(
+            series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("deprecatedLastTimestamp")
+        )
+        return cls(
+            first=first or _first_time(created),
+            last=last or once or _first_time(created),
+            type=text(event.get("type")),
+            reason=text(event.get("reason")),
+            object=f"{text(about.get('kind')).lower()}/{text(about.get('name'))}",
+            message=" ".join(text(event.get("message") or event.get("note")).split()),
+            count=_count(series.get("count"), event.get("count"), event.get("deprecatedCount")),
+            namespace=text(metadata_of(event).get("namespace")),
+        )
+
+    @property
+    def repeats(self) -> str:
+        """``x12 over 1h``, or nothing when it happened once."""
+        if self.count < 2:
+            return ""
+        if self.first is None or self.last is None or self.last <= self.first:
+            return f"x{self.count}"
+        return f"x{self.count} over {duration((self.last - self.first).total_seconds())}"
+
+
+def _first_time(*values: object) -> datetime | None:
+    """The first that is a time; Python 3.10 reads no ``Z``."""
+    for value in values:
+        try:
+            moment = datetime.fromisoformat(text(value).replace("Z", "+00:00"))
+        except ValueError:
+            continue
+        return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    return None
+
+
+def _count(*values: object) -> int:
+    return max((value for value in values if isinstance(value, int)), default=1)
+
+
+def duration(seconds: float) -> str:
+    """Roughly, as kubectl tells ages: ``45s``, ``12m``, ``3h``, ``5d``."""
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= 2 * size or (seconds >= size and unit != "m"):
+            return f"{int(seconds // size)}{unit}"
+    return f"{int(seconds)}s"
+
+
+def in_order(events: Sequence[WatchEvent]) -> list[WatchEvent]:
+    """By the time they were last seen."""
+    return sorted(events, key=lambda event: Happening.of(event.object).last or _LONG_AGO)
+
+
+@attrs.define
+class EventLines:
+    """The lines of Events; columns grow as longer cells come."""
+
+    paint: Paint
+    now: datetime
+    """Events of another day than this one's show their date."""
+    namespaces: bool = False
+    header: bool = True
+    divider: bool = True
+    """Whether a line parts the state from what follows."""
+    zone: tzinfo | None = None
+    """None for this machine's own."""
+    _widths: list[int] = attrs.field(factory=list, init=False)
+    _headed: bool = attrs.field(default=False, init=False)
+    _divided: bool = attrs.field(default=False, init=False)
+
+    def block(self, events: Sequence[WatchEvent]) -> list[str]:
+        """The state in order, and below it, once, the line that parts it from what follows."""
+        lines = self._lines(in_order(events))
+        if self.divider and not self._divided:
+            lines.append(self.paint.faint(f"-- {self._clock(self.now)} what follows is new ".ljust(72, "-")))
+        self._divided = True
+        return lines
+
+    def change(self, event: WatchEvent) -> list[str]:
+        """The line of an event that came or happened once more."""
+        return self._lines([event])
+
+    def _lines(self, events: Sequence[WatchEvent]) -> list[str]:
+        titles = [*(["NAMESPACE"] if self.namespaces else []), *_TITLES]
+        headed, self._headed = self._headed or not self.header, True
+        found = [self._cells(event) for event in events]
+        for cells in found if headed else [titles, *found]:
+            self._grow(cells)
+        head = [] if headed else [self.paint.header(self._joined(titles))]
+        return [*head, *map(self._painted, found)]
+
+    def _cells(self, event: WatchEvent) -> list[str]:
+        told = Happening.of(event.object)
+        message = f"{told.message} ({told.repeats})" if told.repeats else told.message
+        seen = self._clock(told.last) if told.last else "unknown"
+        cells = [seen, told.type, told.reason, told.object, message]
+        return [escaped(cell) for cell in ([told.namespace] if self.namespaces else []) + cells]
+
+    def _clock(self, moment: datetime) -> str:
+        local, today = moment.astimezone(self.zone), self.now.astimezone(self.zone)
+        return local.strftime("%H:%M:%S" if local.date() == today.date() else "%Y-%m-%d %H:%M")
+
+    def _grow(self, cells: list[str]) -> None:
+        before = self._widths or [0] * len(cells)
+        self._widths = [max(columns, width(cell)) for columns, cell in zip(before, cells, strict=True)]
+
+    def _painted(self, cells: list[str]) -> str:
+        *front, seen, type, reason, object, message = cells
+        padding = [padded(cell, columns) for cell, columns in zip(cells[:-1], self._widths, strict=False)]
+        at = len(front)
+        padding[at] = self.paint.faint(padding[at])
+        padding[at + 1] = self.paint.event_type(type, padding[at + 1])
+        padding[at + 2] = self.paint.cell("REASON", padding[at + 2])
+        return _GAP.join([*padding, message]).rstrip()
+
+    def _joined(self, cells: list[str]) -> str:
+        return _GAP.join(padded(cell, columns) for cell, columns in zip(cells, self._widths, strict=True)).rstrip()
+
+
+def of_types(types: Iterable[str]) -> Callable[[WatchEvent], bool]:
+    """A function that tells whether an event is of one of the types; no types mean all."""
+    wanted = {one.lower() for one in types}
+    return lambda event: not wanted or text(mapping(event.object).get("type")).lower() in wanted

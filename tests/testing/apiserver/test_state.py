@@ -1,0 +1,482 @@
+"""What the server keeps, without sockets: objects, versions, the history of each kind."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from kwsync.testing import ApiError
+from kwsync.testing.apiserver import _recovery
+from kwsync.testing.apiserver._collection import Change
+from kwsync.testing.apiserver._kind import Kind
+from kwsync.testing.apiserver._state import Deletion, State
+from tests.testing.apiserver.wire import definition
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
+
+
+def new_state(history: int = 1000) -> State:
+    """A state whose clock stands still, with the namespace default."""
+    numbers = itertools.count(1)
+    state = State(lambda: NOW, lambda: f"{next(numbers):032x}", history)
+    state.create(named(state, "namespaces"), "", {"metadata": {"name": "default"}})
+    return state
+
+
+def named(state: State, name: str) -> Kind:
+    """A kind of the state."""
+    kind = state.catalog.named(name)
+    assert kind is not None
+    return kind
+
+
+def meta(name: str = "a", **more: Any) -> dict[str, Any]:
+    """An object with metadata alone."""
+    return {"metadata": {"name": name, **more}}
+
+
+class Recorder:
+    """A watch that only writes down what it is offered."""
+
+    def __init__(self) -> None:
+        self.changes: list[Change] = []
+        self.ended = False
+
+    def offer(self, change: Change) -> None:
+        """Write it down."""
+        self.changes.append(change)
+
+    def end(self) -> None:
+        """Remember it."""
+        self.ended = True
+
+    @property
+    def told(self) -> list[tuple[str, str, str]]:
+        """Type, name and version of each change."""
+        return [(one.type, one.after.name, one.after.metadata["resourceVersion"]) for one in self.changes]
+
+
+@pytest.fixture
+def state() -> State:
+    """A state with the namespace default."""
+    return new_state()
+
+
+@pytest.fixture
+def maps(state: State) -> Kind:
+    """The kind of config maps."""
+    return named(state, "configmaps")
+
+
+@pytest.fixture
+def seen(state: State, maps: Kind) -> Recorder:
+    """What a watch of config maps is offered."""
+    recorder = Recorder()
+    state.collection(maps.stored_as).listeners.append(recorder)
+    return recorder
+
+
+def code_of(call: Any) -> tuple[int, str]:
+    """Code and message of the failure of a call."""
+    with pytest.raises(ApiError) as caught:
+        call()
+    return caught.value.code, str(caught.value)
+
+
+class TestCreate:
+    def test_metadata(self, state: State, maps: Kind) -> None:
+        """The server sets uid, version and time; what the client says of them, or of an end, does not count."""
+        given = meta(uid="mine", creationTimestamp="never", deletionTimestamp="now", labels={"a": "b"}, selfLink="x")
+        version = state.create(maps, "default", given).version
+        assert version.metadata == {
+            "name": "a",
+            "namespace": "default",
+            "uid": f"{2:032x}",
+            "resourceVersion": "2",
+            "creationTimestamp": "2026-01-02T03:04:05Z",
+            "labels": {"a": "b"},
+        }
+
+    def test_one_counter(self, state: State, maps: Kind) -> None:
+        """A11: every write of every kind takes the next version from one counter."""
+        secrets = named(state, "secrets")
+        found = [
+            state.create(kind, "default", meta(name)).version.revision
+            for kind, name in ((maps, "a"), (secrets, "a"), (maps, "b"))
+        ]
+        assert found == [2, 3, 4]
+
+    def test_generated_name(self, state: State, maps: Kind) -> None:
+        """generateName is completed by five letters or digits."""
+        names = {
+            state.create(maps, "default", {"metadata": {"generateName": "x-"}}).version.name for _ in range(3)
+        }
+        assert len(names) == 1 or all(name.startswith("x-") and len(name) == 7 for name in names)
+
+    def test_no_name(self, state: State, maps: Kind) -> None:
+        """Without a name, and without generateName, it is 422."""
+        code, message = code_of(lambda: state.create(maps, "default", {"metadata": {}}))
+        assert (code, "name or generateName is required" in message) == (422, True)
+
+    def test_refused(self, state: State, maps: Kind) -> None:
+        """A taken name is 409, a missing namespace 404, a version 500 without a reason: as recorded (create-…)."""
+        state.create(maps, "default", meta())
+        assert code_of(lambda: state.create(maps, "default", meta()))[0] == 409
+        assert code_of(lambda: state.create(maps, "nowhere", meta())) == (404, 'namespaces "nowhere" not found')
+        assert code_of(lambda: state.create(maps, "default", meta(resourceVersion="5")))[0] == 500
+
+    def test_dry_run(self, state: State, maps: Kind, seen: Recorder) -> None:
+        """A dry run has a uid and no version, stores nothing and tells nobody."""
+        version = state.create(maps, "default", meta(), dry_run=True).version
+        assert "resourceVersion" not in version.metadata
+        assert "uid" in version.metadata
+        assert state.find(maps, "default", "a") is None
+        assert seen.changes == []
+
+    def test_status_is_dropped(self, state: State) -> None:
+        """A kind with the subresource status starts with the status of the server, not of the client; nodes excepted."""
+        pod = state.create(named(state, "pods"), "default", {**meta(), "status": {"phase": "Running"}}).version
+        node = state.create(named(state, "nodes"), "", {**meta(), "status": {"x": 1}}).version
+        assert pod.object["status"]["phase"] == "Pending"
+        assert node.object["status"] == {"x": 1}
+
+
+class TestReplace:
+    def test_noop(self, state: State, maps: Kind, seen: Recorder) -> None:
+        """Trap 10: a write that changes nothing keeps the version and causes no event."""
+        created = state.create(maps, "default", {**meta(), "data": {"k": "v"}}).version
+        again = state.replace(maps, "default", "a", {**meta(), "data": {"k": "v"}}).version
+        assert again is created
+        assert seen.told == [("ADDED", "a", "2")]
+
+    def test_conflicts(self, state: State, maps: Kind) -> None:
+        """A stale version and a foreign uid are 409; no version at all is no precondition."""
+        state.create(maps, "default", meta())
+        changed = state.replace(maps, "default", "a", {**meta(), "data": {"k": "1"}}).version
+        assert changed.revision == 3
+        stale = {**meta(resourceVersion="2"), "data": {"k": "2"}}
+        assert code_of(lambda: state.replace(maps, "default", "a", stale))[0] == 409
+        foreign = {**meta(uid="other"), "data": {"k": "2"}}
+        assert "Precondition failed: UID" in code_of(lambda: state.replace(maps, "default", "a", foreign))[1]
+
+    def test_conditional_kinds(self, state: State) -> None:
+        """Leases, as custom resources, want a version in every PUT: 422 without."""
+        leases = named(state, "leases")
+        state.create(leases, "default", meta())
+        code, message = code_of(lambda: state.replace(leases, "default", "a", {**meta(), "spec": {}}))
+        assert (code, "must be specified for an update" in message) == (422, True)
+
+    def test_created_by_update(self, state: State, maps: Kind) -> None:
+        """A PUT of a Lease that is not there creates it; one of a ConfigMap is 404."""
+        assert state.replace(named(state, "leases"), "default", "a", meta()).created
+        assert code_of(lambda: state.replace(maps, "default", "a", meta()))[0] == 404
+
+    def test_identity_is_kept(self, state: State, maps: Kind) -> None:
+        """Uid, time of creation and namespace stay what they were."""
+        created = state.create(maps, "default", meta()).version
+        given = meta(creationTimestamp="2000-01-01T00:00:00Z", labels={"x": "y"})
+        changed = state.replace(maps, "default", "a", given).version
+        assert changed.metadata == {**created.metadata, "resourceVersion": "3", "labels": {"x": "y"}}
+
+    def test_status_apart(self, state: State) -> None:
+        """A PUT of the object leaves the status alone, one of the status everything else (spec-put-ignores-status)."""
+        deployments = named(state, "deployments")
+        state.create(deployments, "default", {**meta(), "spec": {"replicas": 1}})
+        both = {**meta(labels={"x": "y"}), "spec": {"replicas": 2}, "status": {"replicas": 9}}
+        main = state.replace(deployments, "default", "a", both).version
+        assert (main.object["spec"], main.object["status"]) == ({"replicas": 2}, {})
+        status = state.replace(deployments, "default", "a", {**both, "spec": {}}, status=True).version
+        assert (status.object["spec"], status.object["status"]) == ({"replicas": 2}, {"replicas": 9})
+
+    def test_generation(self, state: State, maps: Kind) -> None:
+        """A8: the generation counts changes of the spec alone, and only for kinds that have one."""
+        deployments = named(state, "deployments")
+
+        def generation(version: Any) -> Any:
+            return version.version.metadata.get("generation")
+
+        assert generation(state.create(deployments, "default", {**meta(), "spec": {"x": 1}})) == 1
+        assert generation(state.replace(deployments, "default", "a", {**meta(), "spec": {"x": 2}})) == 2
+        labels = {**meta(labels={"x": "y"}), "spec": {"x": 2}}
+        assert generation(state.replace(deployments, "default", "a", labels)) == 2
+        assert generation(state.replace(deployments, "default", "a", {"status": {"x": 1}}, status=True)) == 2
+        assert generation(state.create(maps, "default", meta())) is None
+
+    def test_dry_run(self, state: State, maps: Kind, seen: Recorder) -> None:
+        """A dry run of a change is not stored."""
+        state.create(maps, "default", meta())
+        tried = state.replace(maps, "default", "a", {**meta(), "data": {"k": "v"}}, dry_run=True).version
+        assert tried.object["data"] == {"k": "v"}
+        assert "data" not in state.get(maps, "default", "a").object
+        assert len(seen.changes) == 1
+
+
+class TestDelete:
+    def test_at_once(self, state: State, maps: Kind, seen: Recorder) -> None:
+        """Without finalizers an object goes at once; DELETED has its last content at the version of the deletion."""
+        state.create(maps, "default", {**meta(), "data": {"k": "v"}})
+        assert state.delete(maps, "default", "a").gone
+        assert seen.told == [("ADDED", "a", "2"), ("DELETED", "a", "3")]
+        assert seen.changes[1].after.object["data"] == {"k": "v"}
+
+    def test_finalizers(self, state: State, maps: Kind, seen: Recorder) -> None:
+        """Trap 8: the last finalizer's removal makes no MODIFIED; DELETED shows it; the answer has the old version."""
+        state.create(maps, "default", meta(finalizers=["x/a", "x/b"]))
+        marked = state.delete(maps, "default", "a")
+        assert (marked.gone, marked.version.metadata["deletionTimestamp"]) == (False, "2026-01-02T03:04:05Z")
+        state.replace(maps, "default", "a", meta(finalizers=["x/b"]))
+        last = state.replace(maps, "default", "a", meta())
+        assert last.gone
+        assert (last.version.revision, "finalizers" in last.version.metadata) == (4, False)
+        assert seen.told == [("ADDED", "a", "2"), ("MODIFIED", "a", "3"), ("MODIFIED", "a", "4"), ("DELETED", "a", "5")]
+        assert seen.changes[-1].after.metadata["finalizers"] == ["x/b"]
+
+    def test_again(self, state: State, maps: Kind) -> None:
+        """A second delete of what is going already changes nothing (delete-again-terminating)."""
+        state.create(maps, "default", meta(finalizers=["x/a"]))
+        first, second = (state.delete(maps, "default", "a").version for _ in range(2))
+        assert second is first
+
+    def test_no_new_finalizers(self, state: State, maps: Kind) -> None:
+        """What is going gets no new finalizers: 422."""
+        state.create(maps, "default", meta(finalizers=["x/a"]))
+        state.delete(maps, "default", "a")
+        more = meta(finalizers=["x/a", "x/b"])
+        assert code_of(lambda: state.replace(maps, "default", "a", more))[0] == 422
+
+    @pytest.mark.parametrize("wrong", [Deletion(uid="other"), Deletion(resource_version="1")])
+    def test_preconditions(self, state: State, maps: Kind, wrong: Deletion) -> None:
+        """A precondition that does not hold is 409, and nothing happens."""
+        state.create(maps, "default", meta())
+        assert code_of(lambda: state.delete(maps, "default", "a", wrong))[0] == 409
+        assert state.find(maps, "default", "a") is not None
+
+    def test_graceful_pod(self, state: State) -> None:
+        """A pod on a node has 30 seconds, and goes in two writes when it is killed (watch-pod-graceful)."""
+        pods = named(state, "pods")
+        recorder = Recorder()
+        state.collection(pods.stored_as).listeners.append(recorder)
+        state.create(pods, "default", {**meta(), "spec": {"nodeName": "n", "containers": [{"name": "c"}]}})
+        first = state.delete(pods, "default", "a").version.metadata
+        assert (first["deletionTimestamp"], first["deletionGracePeriodSeconds"]) == ("2026-01-02T03:04:35Z", 30)
+        assert first["generation"] == 2
+        state.delete(pods, "default", "a", Deletion(grace=0))
+        assert [change.type for change in recorder.changes] == ["ADDED", "MODIFIED", "MODIFIED", "DELETED"]
+        last = recorder.changes[-1].after.metadata
+        assert (last["deletionTimestamp"], last["deletionGracePeriodSeconds"]) == ("2026-01-02T03:04:05Z", 0)
+
+    def test_namespace(self, state: State, maps: Kind, seen: Recorder) -> None:
+        """A namespace takes what is in it along, and waits, Terminating, for what has finalizers."""
+        namespaces = named(state, "namespaces")
+        state.create(namespaces, "", meta("ns"))
+        state.create(maps, "ns", meta("quick"))
+        state.create(maps, "ns", meta("slow", finalizers=["x/a"]))
+        marked = state.delete(namespaces, "", "ns")
+        assert (marked.gone, marked.version.object["status"]["phase"]) == (False, "Terminating")
+        assert code_of(lambda: state.create(maps, "ns", meta("late")))[0] == 403
+        state.replace(maps, "ns", "slow", meta("slow"))
+        assert state.find(namespaces, "", "ns") is None
+        assert [one[:2] for one in seen.told[-2:]] == [("MODIFIED", "slow"), ("DELETED", "slow")]
+
+
+class TestDefinitions:
+    def test_served_at_once(self, state: State) -> None:
+        """A definition makes its kinds, in every version, of the same objects."""
+        created = state.create(named(state, "crd"), "", definition()).version
+        conditions = {one["type"]: one["status"] for one in created.object["status"]["conditions"]}
+        assert conditions == {"NamesAccepted": "True", "Established": "True"}
+        first, second = (state.catalog.at("example.com", version, "widgets") for version in ("v1", "v2"))
+        assert first is not None
+        assert second is not None
+        made = state.create(first, "default", meta("w"))
+        assert state.get(second, "default", "w") is made.version
+
+    def test_wrong_name(self, state: State) -> None:
+        """The definition must be called as its plural and group say: 422."""
+        wrong = {**definition(), "metadata": {"name": "wrong"}}
+        assert code_of(lambda: state.create(named(state, "crd"), "", wrong))[0] == 422
+
+    def test_changed(self, state: State) -> None:
+        """D3: a change of the spec ends the watches and drops the history; one of the metadata does nothing."""
+        crd = named(state, "crd")
+        state.create(crd, "", definition())
+        widgets = named(state, "widgets")
+        state.create(widgets, "default", meta("w"))
+        collection, recorder = state.collection(widgets.stored_as), Recorder()
+        collection.listeners.append(recorder)
+        version = state.get(crd, "", "widgets.example.com").metadata["resourceVersion"]
+        labelled = definition()
+        labelled["metadata"] |= {"resourceVersion": version, "labels": {"a": "b"}}
+        spec = state.get(crd, "", "widgets.example.com").object["spec"]
+        state.replace(crd, "", "widgets.example.com", {**labelled, "spec": spec})
+        assert not recorder.ended
+        new = {**definition(names={**spec["names"], "categories": ["all"]}), "metadata": {"resourceVersion": "6"}}
+        state.replace(crd, "", "widgets.example.com", new)
+        assert recorder.ended
+        assert collection.oldest == state.revision == 7
+        assert state.catalog.named("widgets.example.com") is not None
+
+    def test_deleted(self, state: State) -> None:
+        """Its end is that of all its objects, then of its watches, and then it is served no more."""
+        crd = named(state, "crd")
+        state.create(crd, "", definition())
+        widgets = named(state, "widgets")
+        recorder = Recorder()
+        state.collection(widgets.stored_as).listeners.append(recorder)
+        state.create(widgets, "default", meta("quick"))
+        state.create(widgets, "default", meta("slow", finalizers=["x/a"]))
+        assert not state.delete(crd, "", "widgets.example.com").gone
+        assert code_of(lambda: state.create(widgets, "default", meta("late")))[0] == 403
+        version = state.get(widgets, "default", "slow").metadata["resourceVersion"]
+        state.replace(widgets, "default", "slow", meta("slow", resourceVersion=version))
+        assert (recorder.told[-1][:2], recorder.ended) == (("DELETED", "slow"), True)
+        assert state.catalog.named("widgets") is None
+        assert state.find(crd, "", "widgets.example.com") is None
+
+
+class TestHistory:
+    def test_window(self, maps: Kind) -> None:
+        """The history is a window by count: one change more and the oldest is forgotten."""
+        state = new_state(history=3)
+        collection = state.collection(maps.stored_as)
+        for name in "abc":
+            state.create(maps, "default", meta(name))
+        assert (collection.oldest, [change.revision for change in collection.since(0)]) == (0, [2, 3, 4])
+        state.create(maps, "default", meta("d"))
+        assert (collection.oldest, [change.revision for change in collection.since(2)]) == (2, [3, 4, 5])
+
+    def test_forgotten(self, state: State, maps: Kind) -> None:
+        """Trap 4: with an emptied history the last version that anybody has seen is too old as well."""
+        state.create(maps, "default", meta())
+        last = state.revision
+        _recovery.forget_history(state)
+        collection = state.collection(maps.stored_as)
+        assert collection.oldest > last
+        assert collection.rows_at(last) is None
+        assert [key for key, _ in collection.rows()] == ["default/a"]
+
+    def test_compacted(self, state: State, maps: Kind) -> None:
+        """D18: a compaction is about events, unless told otherwise."""
+        state.create(maps, "default", meta())
+        state.create(named(state, "events"), "default", meta())
+        _recovery.compact(state)
+        assert state.collection(("", "events")).oldest == state.revision
+        assert state.collection(maps.stored_as).oldest == 0
+        _recovery.compact(state, 2, cached=True)
+        assert state.collection(maps.stored_as).oldest == 2
+
+    def test_turned_back(self, state: State, maps: Kind) -> None:
+        """Turned back, the state is what it was, without a history, and versions are used a second time."""
+        first = state.create(maps, "default", {**meta(), "data": {"k": "1"}}).version
+        state.replace(maps, "default", "a", {**meta(), "data": {"k": "2"}})
+        state.create(maps, "default", meta("b"))
+        state.create(named(state, "crd"), "", definition())
+        _recovery.turn_back(state, first.revision)
+        assert (state.revision, state.get(maps, "default", "a")) == (first.revision, first)
+        assert state.find(maps, "default", "b") is None
+        assert state.catalog.named("widgets") is None
+        assert state.create(maps, "default", meta("c")).version.revision == first.revision + 1
+
+    def test_not_that_far(self, state: State, maps: Kind) -> None:
+        """ValueError for a version that is forgotten, or has not come yet."""
+        state.create(maps, "default", meta())
+        _recovery.forget_history(state)
+        for revision in (1, state.revision + 1):
+            with pytest.raises(ValueError, match="forgotten|does not reach"):
+                _recovery.turn_back(state, revision)
+
+    def test_keys_as_in_etcd(self, state: State, maps: Kind) -> None:
+        """Keys are ordered as plain text: the namespace a-b comes before a."""
+        for name in ("a", "a-b"):
+            state.create(named(state, "namespaces"), "", meta(name))
+            state.create(maps, name, meta("x"))
+        assert [key for key, _ in state.collection(maps.stored_as).rows()] == ["a-b/x", "a/x"]
+
+
+class Model(RuleBasedStateMachine):
+    """Any writes, against a dictionary: what is there, at every version that is remembered, and what a watch saw."""
+
+    @initialize()
+    def begin(self) -> None:
+        """A state with one kind to play with."""
+        self.state = new_state(history=20)
+        self.maps = named(self.state, "configmaps")
+        self.collection = self.state.collection(self.maps.stored_as)
+        self.recorder = Recorder()
+        self.collection.listeners.append(self.recorder)
+        self.model: dict[str, str] = {}
+        self.past: dict[int, dict[str, str]] = {self.state.revision: {}}
+
+    def remember(self) -> None:
+        """What the model looked like at this version."""
+        self.past[self.state.revision] = dict(self.model)
+
+    @rule(name=st.sampled_from("abcd"), value=st.sampled_from("xyz"))
+    def create(self, name: str, value: str) -> None:
+        """Create succeeds where the name is free."""
+        new = {**meta(name), "data": {"k": value}}
+        if name in self.model:
+            assert code_of(lambda: self.state.create(self.maps, "default", new))[0] == 409
+        else:
+            self.state.create(self.maps, "default", new)
+            self.model[name] = value
+        self.remember()
+
+    @rule(name=st.sampled_from("abcd"), value=st.sampled_from("xyz"), stale=st.booleans())
+    def replace(self, name: str, value: str, stale: bool) -> None:
+        """Replace succeeds where the object is there and the version is its own, and moves on if it changes it."""
+        version = {"resourceVersion": "1"} if stale else {}
+        new = {**meta(name, **version), "data": {"k": value}}
+        before = self.state.revision
+        if name not in self.model or stale:
+            code = code_of(lambda: self.state.replace(self.maps, "default", name, new))[0]
+            assert code == (409 if name in self.model else 404)
+        else:
+            self.state.replace(self.maps, "default", name, new)
+            assert self.state.revision == before + (self.model[name] != value)
+            self.model[name] = value
+        self.remember()
+
+    @rule(name=st.sampled_from("abcd"))
+    def delete(self, name: str) -> None:
+        """Delete succeeds where the object is there."""
+        if self.model.pop(name, None) is None:
+            assert code_of(lambda: self.state.delete(self.maps, "default", name))[0] == 404
+        else:
+            assert self.state.delete(self.maps, "default", name).gone
+        self.remember()
+
+    @invariant()
+    def same_at_every_version(self) -> None:
+        """Each remembered version gives the state of that moment, and no other version gives any."""
+        for revision, model in self.past.items():
+            rows = self.collection.rows_at(revision)
+            if revision < self.collection.oldest:
+                assert rows is None
+            else:
+                assert rows is not None
+                assert {version.name: version.object["data"]["k"] for _, version in rows} == model
+
+    @invariant()
+    def watch_leads_here(self) -> None:
+        """The events of a watch, applied one after the other, give the same state, in the order of versions."""
+        followed: dict[str, str] = {}
+        revisions = [change.revision for change in self.recorder.changes]
+        assert revisions == sorted(set(revisions))
+        for change in self.recorder.changes:
+            if change.type == "DELETED":
+                del followed[change.after.name]
+            else:
+                assert (change.after.name in followed) is (change.type == "MODIFIED")
+                followed[change.after.name] = change.after.object["data"]["k"]
+        assert followed == self.model
+
+
+TestModel = Model.TestCase
+TestModel.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
