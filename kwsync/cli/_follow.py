@@ -172,8 +172,8 @@ class Follower:
         if self._is_final(error):
             raise error
         if error.is_expired:
+            log.info("%s: version %s is too old (410), so the list is read anew", self.subject.resource, self._version)
             self._version = None
-            log.info("%s: version %s is too old (410): a new list", self.subject.resource, self._version)
             if self._failures:
                 self._pause(None)
         else:

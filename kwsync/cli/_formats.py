@@ -21,10 +21,12 @@ class Each:
     """A format that writes every event alike, be it state or change."""
 
     line: Callable[[WatchEvent], str]
+    order: Callable[[Sequence[WatchEvent]], Sequence[WatchEvent]] = list
+    """Of the state."""
 
     def block(self, events: Sequence[WatchEvent]) -> list[str]:
         """The state."""
-        return [self.line(event) for event in events]
+        return [self.line(event) for event in self.order(events)]
 
     def change(self, event: WatchEvent) -> list[str]:
         """One change."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, Full, Queue
-from typing import TypeVar
+from typing import Protocol
 
 import attrs
 
@@ -15,11 +16,13 @@ from kwsync._threads import make_thread
 _WAITING = 1000
 """Events that wait for the printer; then the streams wait, and their servers' windows fill."""
 
+IDLE_SECONDS = 1.0
+"""Without an event for so long, the handler is told."""
+
 _POLL_SECONDS = 0.1
 _JOIN_SECONDS = 2.0
 
 Source = Callable[[], Iterator[WatchEvent]]
-_Handed = TypeVar("_Handed")
 
 
 @attrs.frozen
@@ -30,10 +33,18 @@ class _Failed:
 _Queue = Queue["tuple[int, WatchEvent | _Failed]"]
 
 
-def gather(
-    sources: Sequence[Source], cancel: CancelToken, handle: Callable[[int, WatchEvent], None], seconds: float | None
-) -> None:
-    """Call *handle* here with each event of each source and the source's number, for *seconds* or for ever.
+class Handler(Protocol):
+    """Who takes the events."""
+
+    def handle(self, number: int, event: WatchEvent) -> None:
+        """One event of the source of this number."""
+
+    def idle(self) -> None:
+        """For a while none came."""
+
+
+def gather(sources: Sequence[Source], cancel: CancelToken, handler: Handler, seconds: float | None) -> None:
+    """Hand each event of each source to *handler*, on this thread, for *seconds* or for ever.
 
     Each source runs on a thread of its own. What one of them raises ends all. *cancel* is set at the end.
     """
@@ -43,7 +54,7 @@ def gather(
     try:
         for thread in threads:
             thread.start()
-        _hand_on(queue, handle, seconds)
+        _hand_on(queue, handler, seconds)
     finally:
         cancel.set()
         for thread in threads:
@@ -74,16 +85,14 @@ def _put(queue: _Queue, item: tuple[int, WatchEvent | _Failed], cancel: CancelTo
     return False
 
 
-def _hand_on(queue: _Queue, handle: Callable[[int, WatchEvent], None], seconds: float | None) -> None:
-    end = None if seconds is None else monotonic() + seconds
-    while True:
-        remaining = None if end is None else end - monotonic()
-        if remaining is not None and remaining <= 0:
-            return
+def _hand_on(queue: _Queue, handler: Handler, seconds: float | None) -> None:
+    end = math.inf if seconds is None else monotonic() + seconds
+    while (remaining := end - monotonic()) > 0:
         try:
-            number, item = queue.get(timeout=remaining)
+            number, item = queue.get(timeout=min(remaining, IDLE_SECONDS))
         except Empty:
-            return
+            handler.idle()
+            continue
         if isinstance(item, _Failed):
             raise item.error
-        handle(number, item)
+        handler.handle(number, item)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import attrs
@@ -10,8 +11,11 @@ import attrs
 from kwsync import CancelToken, EventType, WatchError, WatchEvent
 from kwsync.cli._errors import explain
 from kwsync.cli._follow import Follower, Subject
-from kwsync.cli._gather import gather
+from kwsync.cli._gather import Source, gather
 from kwsync.cli._output import Output
+
+
+log = logging.getLogger("kwsync.cli.printer")
 
 
 class Format(Protocol):
@@ -37,8 +41,6 @@ class Shown:
     initial: bool = True
     """Whether the state is shown, too."""
     wants: Callable[[WatchEvent], bool] = _every
-    empty: str = ""
-    """What is said when there is nothing yet."""
     _state: list[WatchEvent] = attrs.field(factory=list, init=False)
     _begun: bool = attrs.field(default=False, init=False)
 
@@ -58,18 +60,49 @@ class Shown:
             return []
         self._begun = True
         state, self._state = self._state, []
+        if self.initial and not state:
+            log.warning("no %s there yet: waiting for some", self.subject.resource)
         return self.format.block(state)
+
+
+class Screen:
+    """Several kinds on one output: their states in the order of the command line, then changes as they come."""
+
+    def __init__(self, shown: Sequence[Shown], output: Output) -> None:
+        self._shown = shown
+        self._output = output
+        self._held: dict[int, list[str]] = {}
+        self._missing = list(range(len(shown)))
+
+    def handle(self, number: int, event: WatchEvent) -> None:
+        """Print what the event makes appear, unless a kind that comes before it has not shown its state yet."""
+        self._held.setdefault(number, []).extend(self._shown[number].lines(event))
+        if event.type is EventType.SYNCED and number in self._missing:
+            self._missing.remove(number)
+        self._release(self._missing[0] if self._missing else len(self._shown))
+
+    def idle(self) -> None:
+        """A kind that is in trouble holds up no other for long."""
+        self._missing.clear()
+        self._release(len(self._shown))
+
+    def _release(self, end: int) -> None:
+        ready = sorted(number for number in self._held if number < end)
+        self._output.write([line for number in ready for line in self._held.pop(number)])
 
 
 def show(shown: Sequence[Shown], output: Output, seconds: float | None = None) -> None:
     """Follow and print, for *seconds* or until something ends it; `CommandError` for errors."""
     cancel = CancelToken()
-    sources = [Follower(each.subject, cancel).events for each in shown]
+    gather([_source(each, cancel) for each in shown], cancel, Screen(shown, output), seconds)
 
-    def handle(number: int, event: WatchEvent) -> None:
-        output.write(shown[number].lines(event))
 
-    try:
-        gather(sources, cancel, handle, seconds)
-    except WatchError as error:
-        raise explain(error, shown[0].subject.client, shown[0].subject.resource) from None
+def _source(shown: Shown, cancel: CancelToken) -> Source:
+    def events() -> Iterator[WatchEvent]:
+        subject = shown.subject
+        try:
+            yield from Follower(subject, cancel).events()
+        except WatchError as error:
+            raise explain(error, subject.client, subject.resource) from None
+
+    return events

@@ -85,7 +85,7 @@ def answered(*steps: Step, call: Callable[[Client, dict[str, Any]], object] = ge
         reached = threading.Event()
         server = stack.enter_context(ScriptedServer())
         for number in range(1, requests):
-            server.add(List("9", [pod(f"p{number}")], cont="more"))
+            server.add(List("9", [pod(f"p{number}")], cont=f"after-{number}"))
         server.default = (*steps[:-1], Call(lambda _: reached.set()), steps[-1])
         return Waiting(Cluster(server.url), call, reached.is_set)
 

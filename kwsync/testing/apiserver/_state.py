@@ -89,7 +89,7 @@ class State(Storage):
         uid = self.new_uid()
         name = given.get("name")
         if not name and given.get("generateName"):
-            name = given["generateName"] + "".join(_SUFFIX_LETTERS[int(digit, 16)] for digit in uid[:5])
+            name = given["generateName"] + "".join(_SUFFIX_LETTERS[int(digit, 16)] for digit in uid[-5:])
         if not name:
             cause = _status.Cause(
                 "FieldValueRequired", "metadata.name", "Required value: name or generateName is required"

@@ -96,7 +96,9 @@ def decoded(response: http.client.HTTPResponse) -> Any:
 class Stream:
     """A watch, read chunk by chunk as the chunks are on the wire."""
 
-    def __init__(self, server: ApiServer, path: str = MAPS, *, accept: str = "application/json", **query: object) -> None:
+    def __init__(
+        self, server: ApiServer, path: str = MAPS, *, accept: str = "application/json", **query: object
+    ) -> None:
         self.socket = socket.create_connection(("127.0.0.1", server.port), timeout=LIMIT_SECONDS)
         self._file = self.socket.makefile("rb")
         target = f"{path}?{urlencode({'watch': 1, **query})}"
