@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import attrs
@@ -28,7 +29,17 @@ from kwsync.errors import (
 
 _T = TypeVar("_T")
 
+wire = logging.getLogger("kwsync.wire")
+"""At DEBUG: each request and what came of it."""
+wire_headers = logging.getLogger("kwsync.wire.headers")
+"""At DEBUG: their headers, without any credential."""
+
 USER_AGENT = f"kwsync/{__version__} (python {'.'.join(map(str, sys.version_info[:3]))}; {sys.platform})"
+
+MASKED = "<masked>"
+
+_SECRET_NAME = re.compile("auth|cookie|credential|key|password|secret|session|signature|token", re.IGNORECASE)
+"""Of headers that nobody gave as a credential, but that may hold one."""
 
 _HEADER_NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 
@@ -71,14 +82,30 @@ class Session:
 
     def _opened(self, request: Request, guard: Guard) -> Answer:
         authorization = self._authorize(guard)
-        answer = self._transport.send(request, authorization, guard)
+        answer = self._send(request, authorization, guard)
         if answer.status == 401:
             refused = error_of(answer, request.path, guard)  # read first: its connection can be used again
             if not self._refreshed(authorization):
                 raise refused
-            answer = self._transport.send(request, self._authorize(guard), guard)
+            answer = self._send(request, self._authorize(guard), guard)
         if not 200 <= answer.status < 300:
             raise error_of(answer, request.path, guard)
+        return answer
+
+    def _send(self, request: Request, authorization: Authorization, guard: Guard) -> Answer:
+        """Send it, and tell the log where that listens. What the credential gave is masked, whatever its name."""
+        if not wire.isEnabledFor(logging.DEBUG):
+            return self._transport.send(request, authorization, guard)
+        begun = _clock.monotonic()
+        wire.debug("> %s %s%s", request.method, request.path, f"?{request.query}" if request.query else "")
+        _tell_headers(">", {**request.headers, **dict.fromkeys(authorization.headers, MASKED)})
+        outcome = "failed"
+        try:
+            answer = self._transport.send(request, authorization, guard)
+            outcome = str(answer.status)
+        finally:
+            wire.debug("< %s after %.0f ms: %s", outcome, 1000 * (_clock.monotonic() - begun), request.path)
+        _tell_headers("<", answer.headers)
         return answer
 
     def _authorize(self, guard: Guard) -> Authorization:
@@ -87,6 +114,11 @@ class Session:
 
     def _refreshed(self, rejected: Authorization) -> bool:
         return _asked(lambda: self.credential.refresh(rejected))
+
+
+def _tell_headers(direction: str, headers: Mapping[str, str]) -> None:
+    for name, value in headers.items():
+        wire_headers.debug("%s   %s: %s", direction, name, MASKED if _SECRET_NAME.search(name) else value)
 
 
 def _asked(question: Callable[[], _T]) -> _T:

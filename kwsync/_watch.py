@@ -233,9 +233,11 @@ class _Reader:
         finally:
             if error is None:
                 self.ended()
-        if error is not None and self.guard.cause is None:
-            yield self._failed(error)
-        self.ended()
+        try:  # CPython 3.13 lets close() tear a generator down that is just going on, if its yield is in no block
+            if error is not None and self.guard.cause is None:
+                yield self._failed(error)
+        finally:
+            self.ended()
 
     def ended(self, reason: EndReason = EndReason.CLOSED, error: WatchError | None = None) -> None:
         """Note the end. A cause from outside was first, whatever came after it."""

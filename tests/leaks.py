@@ -94,13 +94,9 @@ def describe(fd: int) -> str:
 
 
 def _surviving(before: frozenset[threading.Thread], grace: float) -> list[threading.Thread]:
-    """New threads of kwsync, and new ones that would keep the process, that do not end in time."""
+    """New threads that do not end in time."""
     end = time.monotonic() + grace
-    new = [thread for thread in threading.enumerate() if thread not in before and _counts(thread)]
+    new = [thread for thread in threading.enumerate() if thread not in before]
     for thread in new:
         thread.join(max(0.0, end - time.monotonic()))
     return [thread for thread in new if thread.is_alive()]
-
-
-def _counts(thread: threading.Thread) -> bool:
-    return not thread.daemon or thread.name.startswith("kwsync-")

@@ -6,40 +6,22 @@ import threading
 import pytest
 
 from kwsync._cancel import Guard, poller
-from kwsync._threads import make_thread
 from tests.leaks import leaks_since, snapshot
 
 
-def test_thread() -> None:
-    """A thread of kwsync that outlives its grace is named; one that has ended is not."""
+@pytest.mark.parametrize("daemon", [True, False])
+def test_thread(daemon: bool) -> None:
+    """A thread that outlives its grace is named, whoever made it; one that has ended is not."""
     release = threading.Event()
     before = snapshot()
-    thread = make_thread(lambda: assert_set(release), "left-over")
+    thread = threading.Thread(target=assert_set, args=(release,), name="left-over", daemon=daemon)
     thread.start()
     try:
-        assert leaks_since(before, grace=0.0) == ["thread kwsync-left-over"]
+        assert leaks_since(before, grace=0.0) == ["thread left-over"]
     finally:
         release.set()
         thread.join(5)
     assert leaks_since(before) == []
-
-
-def test_foreign_thread() -> None:
-    """A daemon that is not of kwsync is somebody else's; a thread that keeps the process is not excused."""
-    release = threading.Event()
-    before = snapshot()
-    threads = [
-        threading.Thread(target=assert_set, args=(release,), name=name, daemon=name == "daemon")
-        for name in ("daemon", "keeper")
-    ]
-    for thread in threads:
-        thread.start()
-    try:
-        assert leaks_since(before, grace=0.0) == ["thread keeper"]
-    finally:
-        release.set()
-        for thread in threads:
-            thread.join(5)
 
 
 def test_socket() -> None:

@@ -1,9 +1,9 @@
 """The command line: ``kwsync watch``, ``events``, ``serve`` and ``demo``; it needs the extra ``kwsync[cli]``.
 
-From the ground up: ``_text`` and ``_colour`` (what may go to a terminal), ``_documents`` (what is in an object), ``_table``,
-``_formats`` and ``_event_lines`` (events to lines, pure), ``_errors`` (sentences and exit codes), ``_output`` and
-``_verbose`` (standard output and error), ``_follow`` (one kind, for ever), ``_gather`` (several at once), ``_printer``
-(what is printed when), ``_options``, and the commands.
+From the ground up: ``_text`` and ``_colour`` (what may go to a terminal), ``_documents`` (what is in an object),
+``_table``, ``_formats`` and ``_event_lines`` (events to lines, pure), ``_errors`` (sentences and exit codes),
+``_output`` and ``_verbose`` (standard output and error), ``_follow`` (one kind, for ever), ``_gather`` (several at
+once), ``_printer`` (what is printed when), ``_options``, and the commands.
 """
 
 from __future__ import annotations

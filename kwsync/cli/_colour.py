@@ -40,9 +40,9 @@ class Paint:
         """What matters less."""
         return self._styled(text, dim=True)
 
-    def event_type(self, type: str, text: str) -> str:
+    def event_type(self, text: str) -> str:
         """The type of an Event: anything but Warning stays as it is."""
-        return self._styled(text, fg=_OF_TYPE.get(type))
+        return self._styled(text, fg=_OF_TYPE.get(text.strip()))
 
     def cell(self, column: str, text: str) -> str:
         """A cell of a table; a column that tells a state shows whether it is a good one."""

@@ -47,6 +47,11 @@ def documents_of(found: ObjectList) -> list[dict[str, Any]]:
     return [{"kind": "Table", "columnDefinitions": found.column_definitions, "rows": [row]} for row in found.items]
 
 
+def plural_of(resource: Resource) -> str:
+    """For sentences: ``pods``, ``deployments.apps``."""
+    return f"{resource.plural}.{resource.group}".rstrip(".")
+
+
 def kind_of(resource: Resource) -> str:
     """As kubectl writes it before a name: ``pod``, ``deployment.apps``; the plural where the kind is not known."""
     name = (resource.kind or resource.plural).lower()

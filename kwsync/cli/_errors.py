@@ -7,6 +7,7 @@ from enum import IntEnum
 from urllib.parse import urlsplit
 
 from kwsync import Client, ErrorOrigin, Resource, WatchError
+from kwsync.cli._documents import plural_of
 
 
 class ExitCode(IntEnum):
@@ -45,7 +46,7 @@ class CommandError(Exception):
         self.code = code
 
 
-class ReaderGone(Exception):  # noqa: N818 - no error, as a broken pipe is none for cat
+class ReaderGone(Exception):
     """Nobody reads standard output any more."""
 
 
@@ -99,13 +100,19 @@ def _answer(error: WatchError, client: Client, resource: Resource | str) -> Comm
         return CommandError(f"you may not do this (403): {brief_message(error)}: {advice}", ExitCode.REFUSED)
     if code == 404:
         advice = "check the spelling, and that the server is the one you mean"
-        return CommandError(f"{location(client)} has no {resource} (404): {advice}", ExitCode.NO_SUCH_KIND)
+        return CommandError(f"{location(client)} has no {_named(resource)} (404): {advice}", ExitCode.NO_SUCH_KIND)
     if code == 406:
-        return CommandError(f"the server prints no tables of {resource}: try -o name or -o json", ExitCode.FAILED)
+        return CommandError(
+            f"the server prints no tables of {_named(resource)}: try -o name or -o json", ExitCode.FAILED
+        )
     if code in (400, 422):
         advice = "correct the selectors"
         return CommandError(f"the server refuses this ({code}): {brief_message(error)}: {advice}", ExitCode.USAGE)
     return CommandError(f"the server refuses this: {brief(error)}", ExitCode.FAILED)
+
+
+def _named(resource: Resource | str) -> str:
+    return resource if isinstance(resource, str) else plural_of(resource)
 
 
 def brief_message(error: WatchError) -> str:
@@ -114,7 +121,7 @@ def brief_message(error: WatchError) -> str:
 
 
 _ADVICE = {
-    "ConnectionRefusedError": "connection refused: check that the cluster runs, and the server's address in the kubeconfig",
+    "ConnectionRefusedError": "it is refused: check that the cluster runs, and the server's address in the kubeconfig",
     "gaierror": "the name of its host is not known: check the server's address in the kubeconfig, and your network",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timezone, tzinfo
+
 import attrs
 
 from kwsync import WatchEvent
@@ -24,7 +25,7 @@ class Happening:
     last: datetime | None
     type: str
     reason: str
-    object: str
+    about: str
     message: str
     count: int
     namespace: str
@@ -46,7 +47,7 @@ class Happening:
             last=last or once or _first_time(created),
             type=text(event.get("type")),
             reason=text(event.get("reason")),
-            object=f"{text(about.get('kind')).lower()}/{text(about.get('name'))}",
+            about=f"{text(about.get('kind')).lower()}/{text(about.get('name'))}",
             message=" ".join(text(event.get("message") or event.get("note")).split()),
             count=_count(series.get("count"), event.get("count"), event.get("deprecatedCount")),
             namespace=text(metadata_of(event).get("namespace")),
@@ -60,6 +61,11 @@ class Happening:
         if self.first is None or self.last is None or self.last <= self.first:
             return f"x{self.count}"
         return f"x{self.count} over {duration((self.last - self.first).total_seconds())}"
+
+    @property
+    def sentence(self) -> str:
+        """The message, and how often."""
+        return f"{self.message} ({self.repeats})" if self.repeats else self.message
 
 
 def _first_time(*values: object) -> datetime | None:
@@ -98,9 +104,6 @@ class EventLines:
     now: datetime
     """Events of another day than this one's show their date."""
     namespaces: bool = False
-    header: bool = True
-    divider: bool = True
-    """Whether a line parts the state from what follows."""
     zone: tzinfo | None = None
     """None for this machine's own."""
     _widths: list[int] = attrs.field(factory=list, init=False)
@@ -110,7 +113,7 @@ class EventLines:
     def block(self, events: Sequence[WatchEvent]) -> list[str]:
         """The state in order, and below it, once, the line that parts it from what follows."""
         lines = self._lines(in_order(events))
-        if self.divider and not self._divided:
+        if not self._divided:
             lines.append(self.paint.faint(f"-- {self._clock(self.now)} what follows is new ".ljust(72, "-")))
         self._divided = True
         return lines
@@ -121,7 +124,7 @@ class EventLines:
 
     def _lines(self, events: Sequence[WatchEvent]) -> list[str]:
         titles = [*(["NAMESPACE"] if self.namespaces else []), *_TITLES]
-        headed, self._headed = self._headed or not self.header, True
+        headed, self._headed = self._headed, True
         found = [self._cells(event) for event in events]
         for cells in found if headed else [titles, *found]:
             self._grow(cells)
@@ -130,9 +133,8 @@ class EventLines:
 
     def _cells(self, event: WatchEvent) -> list[str]:
         told = Happening.of(event.object)
-        message = f"{told.message} ({told.repeats})" if told.repeats else told.message
         seen = self._clock(told.last) if told.last else "unknown"
-        cells = [seen, told.type, told.reason, told.object, message]
+        cells = [seen, told.type, told.reason, told.about, told.sentence]
         return [escaped(cell) for cell in ([told.namespace] if self.namespaces else []) + cells]
 
     def _clock(self, moment: datetime) -> str:
@@ -144,13 +146,10 @@ class EventLines:
         self._widths = [max(columns, width(cell)) for columns, cell in zip(before, cells, strict=True)]
 
     def _painted(self, cells: list[str]) -> str:
-        *front, seen, type, reason, object, message = cells
-        padding = [padded(cell, columns) for cell, columns in zip(cells[:-1], self._widths, strict=False)]
-        at = len(front)
-        padding[at] = self.paint.faint(padding[at])
-        padding[at + 1] = self.paint.event_type(type, padding[at + 1])
-        padding[at + 2] = self.paint.cell("REASON", padding[at + 2])
-        return _GAP.join([*padding, message]).rstrip()
+        front = [padded(cell, columns) for cell, columns in zip(cells[:-1], self._widths, strict=False)]
+        *namespace, seen, type_, reason, about = front
+        told = [self.paint.faint(seen), self.paint.event_type(type_), self.paint.cell("REASON", reason), about]
+        return _GAP.join([*namespace, *told, cells[-1]]).rstrip()
 
     def _joined(self, cells: list[str]) -> str:
         return _GAP.join(padded(cell, columns) for cell, columns in zip(cells, self._widths, strict=True)).rstrip()

@@ -21,7 +21,7 @@ from kwsync import (
     watch_resource,
 )
 from kwsync._clock import monotonic
-from kwsync.cli._documents import documents_of, identity_of, metadata_of, text
+from kwsync.cli._documents import documents_of, identity_of, metadata_of, plural_of, text
 from kwsync.cli._errors import brief
 
 log = logging.getLogger("kwsync.cli.follow")
@@ -112,6 +112,7 @@ class Follower:
 
     def __init__(self, subject: Subject, cancel: CancelToken) -> None:
         self.subject = subject
+        self._name = plural_of(subject.resource)
         self._cancel = cancel
         self._known = Known()
         self._version: str | None = None
@@ -163,7 +164,7 @@ class Follower:
     def _ended(self, *, told: bool) -> None:
         if self._cancel.is_set():
             return
-        log.info("%s: the server ended the watch; going on from version %s", self.subject.resource, self._version)
+        log.info("%s: the server ended the watch; going on from version %s", self._name, self._version)
         if not told and self._failures:
             self._pause(None)
         self._failures += not told
@@ -172,14 +173,14 @@ class Follower:
         if self._is_final(error):
             raise error
         if error.is_expired:
-            log.info("%s: version %s is too old (410), so the list is read anew", self.subject.resource, self._version)
+            log.info("%s: version %s is too old (410), so the list is read anew", self._name, self._version)
             self._version = None
             if self._failures:
                 self._pause(None)
         else:
             self._troubled = True
             delay = self._pause_seconds(error)
-            log.warning("%s: %s; trying again in %.0f s", self.subject.resource, brief(error), delay)
+            log.warning("%s: %s; trying again in %.0f s", self._name, brief(error), delay)
             self._pause(error)
         self._failures += 1
 
@@ -198,7 +199,7 @@ class Follower:
     def _recovered(self) -> None:
         if self._troubled:
             self._troubled = False
-            log.warning("%s: following again", self.subject.resource)
+            log.warning("%s: following again", self._name)
 
 
 def _added(document: dict[str, object], *, initial: bool) -> WatchEvent:

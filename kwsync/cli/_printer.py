@@ -9,11 +9,11 @@ from typing import Protocol
 import attrs
 
 from kwsync import CancelToken, EventType, WatchError, WatchEvent
+from kwsync.cli._documents import plural_of
 from kwsync.cli._errors import explain
 from kwsync.cli._follow import Follower, Subject
 from kwsync.cli._gather import Source, gather
 from kwsync.cli._output import Output
-
 
 log = logging.getLogger("kwsync.cli.printer")
 
@@ -28,10 +28,6 @@ class Format(Protocol):
         """The lines of one change."""
 
 
-def _every(event: WatchEvent) -> bool:
-    return True
-
-
 @attrs.define
 class Shown:
     """One kind on its way to the screen."""
@@ -40,7 +36,10 @@ class Shown:
     format: Format
     initial: bool = True
     """Whether the state is shown, too."""
-    wants: Callable[[WatchEvent], bool] = _every
+    wants: Callable[[WatchEvent], bool] | None = None
+    """Which events are shown; None for all."""
+    tells_absence: bool = True
+    """Whether it is said that there is nothing yet, where somebody might wonder."""
     _state: list[WatchEvent] = attrs.field(factory=list, init=False)
     _begun: bool = attrs.field(default=False, init=False)
 
@@ -48,7 +47,7 @@ class Shown:
         """What the event makes appear; the state is held back until it is complete."""
         if event.type is EventType.SYNCED:
             return self._first()
-        if not self.wants(event) or (event.initial and not self.initial):
+        if (self.wants is not None and not self.wants(event)) or (event.initial and not self.initial):
             return []
         if event.initial and not self._begun:
             self._state.append(event)
@@ -60,8 +59,8 @@ class Shown:
             return []
         self._begun = True
         state, self._state = self._state, []
-        if self.initial and not state:
-            log.warning("no %s there yet: waiting for some", self.subject.resource)
+        if self.initial and self.tells_absence and not state:
+            log.warning("no %s there yet: waiting for some", plural_of(self.subject.resource))
         return self.format.block(state)
 
 

@@ -33,7 +33,7 @@ class Line(NamedTuple):
 
 
 class Widths:
-    """The width of each column so far. The first columns of several tables share them, and so stand below each other."""
+    """The width of each column so far. Several tables share those of their first columns, and so stand in line."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {EVENT: _VERB_COLUMNS}

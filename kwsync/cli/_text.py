@@ -1,4 +1,4 @@
-"""Text for people: nothing in it may move the cursor, colour the terminal, or change the order of what is read. Pure."""
+"""Text for people: nothing in it may move the cursor, colour the terminal, or hide or reorder what is read. Pure."""
 
 from __future__ import annotations
 

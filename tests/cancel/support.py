@@ -463,9 +463,11 @@ class Point:
 
 
 def _is_point(frame: FrameType, event: str) -> bool:
-    # A profiler sees a generator begin or go on before CPython has marked it as running; a signal handler does not, and
-    # closing the generator there crashes the interpreter.
-    return event == "c_return" or (event == "call" and not frame.f_code.co_flags & inspect.CO_GENERATOR)
+    # In CPython 3.10 a profiler, unlike a signal handler, sees a generator begin before it is marked as running, and
+    # closing it there crashes the interpreter.
+    if event == "call" and frame.f_code.co_flags & inspect.CO_GENERATOR:
+        return sys.version_info >= (3, 11)
+    return event in ("call", "c_return")
 
 
 def points(inside: str = KWSYNC, step: int = 1) -> Iterator[Point]:

@@ -160,14 +160,16 @@ def test_ended_at_each_point(script: str, secure: bool, act: str) -> None:
         server.wait_until_idle(LIMIT)
 
 
+# The finalizer of a response whose __init__ was broken off complains, from Python 3.13 on aloud.
+@pytest.mark.filterwarnings(r"ignore:Exception ignored in. <http\.client\.HTTPResponse:pytest.PytestWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS)
 @plain_and_tls
 def test_raised_at_each_point(script: str, secure: bool) -> None:
     """An exception of a handler at each point leaves next(), and the block around the stream frees all it had."""
-    with serving(default=SCRIPTS[script], secure=secure) as (server, _):
+    with serving(default=SCRIPTS[script], secure=secure) as (server, outer):
         for point in points():
-            with kwsync.Client(_.cluster) as client:
+            with kwsync.Client(outer.cluster) as client:
                 token = CancelToken()
 
                 def read(client: Client = client, token: CancelToken = token) -> None:

@@ -17,6 +17,8 @@ Object = dict[str, Any]
 
 _TYPE = ("kind", "apiVersion", "metadata")
 _SUFFIX_LETTERS = "bcdfghjklmnpqrst"
+_SUFFIX_LENGTH = 5
+_NAME_TRIES = 8
 _CREATED_BY_UPDATE = frozenset(
     [
         "endpoints",
@@ -86,22 +88,29 @@ class State(Storage):
         return Written(_lifecycle.after_write(self, kind, None, version), created=True)
 
     def _new(self, kind: Kind, namespace: str, object: Object, given: Mapping[str, Any]) -> Object:
-        uid = self.new_uid()
-        name = given.get("name")
-        if not name and given.get("generateName"):
-            name = given["generateName"] + "".join(_SUFFIX_LETTERS[int(digit, 16)] for digit in uid[-5:])
+        name = given.get("name") or self._free_name(kind, namespace, given.get("generateName"))
         if not name:
             cause = _status.Cause(
                 "FieldValueRequired", "metadata.name", "Required value: name or generateName is required"
             )
             raise _status.invalid(kind.name, "", [cause], kind.group)
-        metadata = born(given, name, namespace, uid, self.now(), int(kind.has_generation))
+        metadata = born(given, name, namespace, self.new_uid(), self.now(), int(kind.has_generation))
         new = _body(object, metadata)
         # A node says its status itself when it registers; everybody else's is the controllers' to write.
         if kind.has_status and kind.plural != "nodes":
             new.pop("status", None)
         complete(kind.stored_as, new, creating=True)
         return new
+
+    def _free_name(self, kind: Kind, namespace: str, beginning: str | None) -> str:
+        """A name that begins so; a few are tried, as a real server does it."""
+        name = ""
+        for _ in range(_NAME_TRIES if beginning else 0):
+            digits = self.new_uid()[-_SUFFIX_LENGTH:]
+            name = f"{beginning}{''.join(_SUFFIX_LETTERS[int(digit, 16)] for digit in digits)}"
+            if self.find(kind, namespace, name) is None:
+                break
+        return name
 
     def replace(
         self, kind: Kind, namespace: str, name: str, object: Object, *, status: bool = False, dry_run: bool = False

@@ -34,6 +34,8 @@ class Start(NamedTuple):
     collection: Collection
     feed: Feed
     initial: list[Version]
+    replayed: int
+    """How many changes of the history the feed begins with."""
     revision: int
     ended_initial: bool
     """Whether a bookmark is to tell the end of the initial events (trap 6)."""
@@ -60,42 +62,48 @@ class Watch:
 
     def run(self, wire: Wire, headers: Headers) -> None:
         """Send everything, until the timeout, the end of the kind, or the client's."""
-        wire.start([("Content-Type", self._accepted.content_type), *headers])
-        error = self._trouble()
-        if error is not None:
-            wire.events([error_line(error)])
-        # Trap 13: the List form on a watch is an empty stream.
-        elif self._accepted.view != "metadata-list":
-            self._stream(wire)
-        wire.end()
-
-    def _trouble(self) -> JSON | None:
-        """What is wrong with this watch although its request was good: an ERROR event in a 200 (trap 3)."""
-        if self._options.timeout < 0:
-            return _status.deadline_event()
+        head = [("Content-Type", self._accepted.content_type), *headers]
+        start: Start | JSON = {}
         try:
-            if self._options.initial_events:
-                await_version(self._api, self._call, self.kind, self._number)
+            if self._options.initial_events and self._number > self._api.state.revision:
+                wire.start(head)
+                start = self._late()
+            else:
+                # The watch is on when its head arrives: whoever reads that may write, and will hear of it.
+                start = self._begin()
+                wire.start(head)
+            self._stream(wire, start)
+        finally:
+            if isinstance(start, Start):
+                self._leave(start)
+
+    def _late(self) -> Start | JSON:
+        """Begin when the version has come that the initial state must have; 504 when it does not (D6)."""
+        try:
+            await_version(self._api, self._call, self.kind, self._number)
         except _status.ApiError:
             retry_after = 1 if self.kind.is_cached else 2
             return _status.too_large_event(self._number, self._api.state.revision, retry_after)
-        return None
+        return self._begin()
 
-    def _stream(self, wire: Wire) -> None:
-        start = self._begin()
-        if isinstance(start, dict):
-            return wire.events([error_line(start)])
-        try:
+    def _stream(self, wire: Wire, start: Start | JSON) -> None:
+        if not isinstance(start, Start):
+            wire.events([error_line(start)])
+        # Trap 13: the List form on a watch is an empty stream.
+        elif self._accepted.view != "metadata-list":
             self._send_initial(wire, start)
             stream = _Stream(self._api, self._lines, self._options, start, wire, cached=self.kind.is_cached)
             with wire.listening_to(start.feed.bell):
                 stream.run()
-        finally:
-            self._leave(start)
-        return None
+        wire.end()
 
     def _begin(self) -> Start | JSON:
-        """Take the state and join the watchers in one step, so that nothing is missed and nothing comes twice."""
+        """Take the state and join the watchers in one step, so that nothing is missed and nothing comes twice.
+
+        Or what is wrong with this watch although its request was good: an ERROR event in a 200 (trap 3).
+        """
+        if self._options.timeout < 0:
+            return _status.deadline_event()
         options, number, settings = self._options, self._number, self._api.settings
         with self._api.lock:
             state = self._api.state
@@ -106,9 +114,10 @@ class Watch:
                 return self._expired(collection)
             feed = Feed(self._namespace, revision, settings.watch_buffer, settings.slow_reader_grace)
             feed.fill(collection.since(revision))
+            replayed = len(feed)
             collection.listeners.append(feed)
             initial = selected(collection.rows(), self._namespace, self._matches) if options.initial_events else []
-        return Start(collection, feed, initial, revision, bool(options.initial_events) and options.bookmarks)
+        return Start(collection, feed, initial, replayed, revision, bool(options.initial_events) and options.bookmarks)
 
     def _expired(self, collection: Collection) -> JSON:
         if self.kind.is_cached:
@@ -120,7 +129,7 @@ class Watch:
         if start.ended_initial:
             lines.append(self._lines.bookmark(start.revision, initial_end=True))
         # A history is due at once, too, and so it is packed.
-        lines += filter(None, [self._lines.line(change) for change in start.feed.take(len(start.feed))])
+        lines += filter(None, [self._lines.line(change) for change in start.feed.take(start.replayed)])
         wire.packed(lines)
 
     def _leave(self, start: Start) -> None:

@@ -103,9 +103,13 @@ class Stream:
         self._file = self.socket.makefile("rb")
         target = f"{path}?{urlencode({'watch': 1, **query})}"
         self.socket.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\nAccept: {accept}\r\n\r\n".encode())
-        self.status = int(self._file.readline().split()[1])
-        self.headers = http.client.parse_headers(self._file)
         self._text = b""
+        try:
+            self.status = int(self._file.readline().split()[1])
+            self.headers = http.client.parse_headers(self._file)
+        except BaseException:
+            self.close()
+            raise
 
     def chunk(self) -> bytes:
         """The next chunk; empty at the clean end. AssertionError where the body breaks off."""

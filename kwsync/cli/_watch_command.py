@@ -1,0 +1,83 @@
+"""``kwsync watch``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import click
+
+from kwsync import Resource
+from kwsync.cli._colour import Paint, wants_colour
+from kwsync.cli._follow import Subject
+from kwsync.cli._formats import Each, json_line, name_line, yaml_document
+from kwsync.cli._options import Place, on_cluster, timeout_option
+from kwsync.cli._output import Output
+from kwsync.cli._printer import Format, Shown, show
+from kwsync.cli._table import Table, Widths
+
+VIEWS = {"table": "table", "wide": "table", "name": "metadata", "json": "object", "yaml": "object"}
+"""The formats, and the view of the objects that each needs."""
+
+
+@click.command("watch", short_help="Show objects, and each change of them.")
+@click.argument("resources", metavar="RESOURCE...", nargs=-1, required=True)
+@on_cluster
+@click.option("-l", "--selector", "label_selector", metavar="LABELS", help="Only objects with these labels (app=web).")
+@click.option("--field-selector", metavar="FIELDS", help="Only objects with these fields (metadata.name=web).")
+@click.option("-o", "--output", "form", type=click.Choice(list(VIEWS)), default="table", help="Default: table.")
+@click.option("--no-initial", is_flag=True, help="Leave out what is there already: show changes alone.")
+@timeout_option
+def watch(
+    place: Place,
+    resources: tuple[str, ...],
+    label_selector: str | None,
+    field_selector: str | None,
+    form: str,
+    no_initial: bool,
+    timeout: float | None,
+) -> None:
+    """Show the objects of one or more kinds, and then each change of them, until Ctrl-C.
+
+    A kind is named as for kubectl (pods, deploy, deployments.apps, apps/v1/deployments, a custom resource), several
+    apart or with commas. Whatever ends a watch, it goes on where it was.
+
+    \b
+    -o table   the server's columns, and the verb: ADDED, MODIFIED, DELETED
+    -o wide    all of the server's columns
+    -o name    kind/name, as kubectl takes it back
+    -o json    a line for each event: {"type":"ADDED","object":{...}}
+    -o yaml    a document for each event, of the same form
+    """
+    output = Output()
+    kinds = place.resources(resources)
+    formats = formats_of(kinds, form, Paint(wants_colour(output.stream, os.environ)), place.namespace is None)
+    subjects = [
+        Subject(
+            client=place.client,
+            resource=kind,
+            namespace=place.namespace_for(kind),
+            label_selector=label_selector,
+            field_selector=field_selector,
+            view=VIEWS[form],
+        )
+        for kind in kinds
+    ]
+    show([Shown(*pair, initial=not no_initial) for pair in zip(subjects, formats, strict=True)], output, timeout)
+
+
+def formats_of(kinds: Sequence[Resource], form: str, paint: Paint, all_namespaces: bool) -> list[Format]:
+    """A format for each kind; tables of several stand below each other."""
+    if form == "name":
+        return [Each(name_line(kind)) for kind in kinds]
+    if form in ("json", "yaml"):
+        return [Each(json_line if form == "json" else yaml_document) for _ in kinds]
+    namespaces = all_namespaces and any(kind.namespaced is not False for kind in kinds)
+    return list(tables_of(kinds, paint, Widths(), wide=form == "wide", namespaces=namespaces))
+
+
+def tables_of(
+    kinds: Sequence[Resource], paint: Paint, widths: Widths, *, wide: bool = False, namespaces: bool = False
+) -> list[Table]:
+    """Tables that stand below each other; where there are several, names tell their kind."""
+    return [Table(kind, paint, widths, wide=wide, namespaces=namespaces, kinds=len(kinds) > 1) for kind in kinds]
