@@ -23,7 +23,7 @@ The rooms, from the ground up (each imports only what stands above it here):
     _watch                    watch_resource and WatchStream
     _thread                   WatchThread
     typing                    protocols to annotate with and to write fakes for
-    testing/                  a server that follows a script, for tests without a cluster
+    testing/                  an API server in memory, and a server that follows a script, for tests without a cluster
 """
 
 from kwsync._cancel import CancelToken

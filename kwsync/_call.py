@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +13,8 @@ from kwsync._cancel import DeadlinePassed, Guard, Interrupted, cancelled_by
 from kwsync._clock import monotonic
 from kwsync._resources import Resource, parse_or_defer
 from kwsync._session import Session
-from kwsync._transport import EXPECTED, Request, fault
-from kwsync.errors import CancelledError, ErrorOrigin, ErrorType, local_error
+from kwsync._transport import EXPECTED, Request, fault, forget_frames
+from kwsync.errors import CancelledError, ErrorOrigin, ErrorType, is_status, local_error, status_error
 
 
 class Call:
@@ -27,18 +28,20 @@ class Call:
 
     def read(self, request: Request) -> tuple[bytes, str]:
         """The whole body of a successful answer, and its content type."""
-        self.path = request.path
+        self.path, outside = request.path, sys.exc_info()[1]
         with self._session.open(request, self._guard) as answer:
             try:
                 return answer.read(), answer.headers.get("Content-Type", "")
             except EXPECTED as error:
-                failure = fault(error, request.path)
+                failure = fault(error, request.path, outside)
         raise failure
 
     def document(self, request: Request) -> dict[str, Any]:
         """The answer as a JSON object."""
         body, _ = self.read(request)
         document = _decoded(body, request)
+        if is_status(document):  # a failure that says 200
+            raise status_error(document, ErrorOrigin.HTTP, path=request.path)
         if not isinstance(document, dict):
             raise local_error(ErrorOrigin.DECODE, "the answer is not a JSON object", path=request.path)
         return document
@@ -53,7 +56,11 @@ class Call:
         known = resource if isinstance(resource, Resource) else parse_or_defer(resource)
         if known is not None and not (scope and known.namespaced is None):
             return known
-        return _discovery.discover(self.document, str(resource))
+        name = str(resource)
+        found = self._session.discovered.get(name)
+        if found is None:
+            found = self._session.discovered[name] = _discovery.discover(self.document, name)
+        return found
 
 
 def _decoded(body: bytes, request: Request) -> Any:
@@ -68,13 +75,15 @@ def _decoded(body: bytes, request: Request) -> Any:
 def calling(session: Session, timeout: float | None, cancel: threading.Event | None) -> Iterator[Call]:
     """A call that has *timeout* seconds in all, and ends with `CancelledError` when *cancel* is set."""
     guard = Guard(None if timeout is None else monotonic() + timeout)
-    call = Call(session, guard)
+    call, outside = Call(session, guard), sys.exc_info()[1]
     try:
         with cancelled_by(guard, cancel):
             yield call
-    except Interrupted:
+    except Interrupted as raised:
+        forget_frames(raised, outside)
         raise CancelledError(
             error_type=ErrorType.SYSTEM_ERROR, origin=ErrorOrigin.NETWORK, resource_path=call.path, message="cancelled"
         ) from None
-    except DeadlinePassed:
+    except DeadlinePassed as raised:
+        forget_frames(raised, outside)
         raise local_error(ErrorOrigin.TIMEOUT, "no answer in time", path=call.path) from None

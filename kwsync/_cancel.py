@@ -1,8 +1,8 @@
 """Ending a wait from outside, in every phase and from everywhere: other threads, signal handlers, a finalizer.
 
 One `Guard` accompanies each operation (a watch, a verb). It knows until when the operation may go on, why it was
-ended, and how to wake the thread that waits in it. Whoever ends an operation only *wakes*; the waiting thread alone
-cleans up.
+ended, and how to wake the thread that waits in it. Whoever ends an operation only *wakes* a thread that waits in it,
+which then cleans up itself.
 
 Nothing here takes a lock that the interrupted thread could hold: a signal handler runs in the middle of the main
 thread, also in the middle of this module. What must be shared is shared through operations that CPython makes atomic
@@ -22,6 +22,9 @@ from kwsync._events import EndReason
 
 POLL_SECONDS = 0.05
 """How often plain events are looked at; a `CancelToken` needs no looking."""
+
+_LONGEST_WAIT = 2_000_000.0
+"""Seconds; the system's calls count milliseconds in 31 bits."""
 
 
 class Interrupted(Exception):
@@ -54,9 +57,11 @@ class Gate:
 class Guard:
     """Accompanies one operation: its deadline, the cause of its end, and a way to wake who waits in it."""
 
-    __slots__ = ("__weakref__", "_pid", "_trying", "_wake", "causes", "deadline", "last_byte")
+    __slots__ = ("__weakref__", "_pid", "_trying", "_wake", "causes", "deadline", "event", "last_byte")
 
-    def __init__(self, deadline: float | None = None) -> None:
+    def __init__(self, deadline: float | None = None, event: threading.Event | None = None) -> None:
+        self.event = event
+        """Setting it ends the operation; inside of `cancelled_by` it also wakes who waits."""
         self.deadline = deadline
         """On the clock of `_clock.monotonic`; None for no end."""
         self.last_byte: float | None = None
@@ -73,6 +78,12 @@ class Guard:
         """Why it was ended from outside; the first cause wins."""
         return self.causes[0] if self.causes else None
 
+    def ended(self) -> bool:
+        """Was it ended from outside? The event counts at once, also before anybody has told of it."""
+        if not self.causes and self.event is not None and self.event.is_set():
+            self.causes.append(EndReason.CANCELLED)
+        return bool(self.causes)
+
     def interrupt(self, cause: EndReason) -> None:
         """End the operation. From any thread and from a signal handler; never blocks, never fails."""
         if not self.causes:  # the poller tells its cause again and again
@@ -88,25 +99,25 @@ class Guard:
 
     def check(self) -> None:
         """Raise `Interrupted` or `DeadlinePassed` when the operation must not go on."""
-        if self.causes:
+        if self.ended():
             raise Interrupted
         if self.deadline is not None and _clock.monotonic() >= self.deadline:
             raise DeadlinePassed
 
     def remaining(self) -> float | None:
         """Seconds until the deadline, None for no end; raises as `check` does."""
-        if self.causes:
+        if self.ended():
             raise Interrupted
         if self.deadline is None:
             return None
         seconds = self.deadline - _clock.monotonic()
         if seconds <= 0:
             raise DeadlinePassed
-        return seconds
+        return min(seconds, _LONGEST_WAIT)
 
     def received(self, data: object) -> None:
         """A read has returned: note when bytes came, unless the operation was ended meanwhile (`Interrupted`)."""
-        if self.causes:
+        if self.ended():
             raise Interrupted
         if data:
             self.last_byte = _clock.monotonic()
@@ -115,7 +126,7 @@ class Guard:
         """Say how to wake the operation from now on; raises `Interrupted` if it has been ended already."""
         self._pid = os.getpid()
         self._wake = wake
-        if self.causes:
+        if self.ended():
             raise Interrupted
 
     def detach(self) -> None:
@@ -237,8 +248,7 @@ class EventPoller:
             self._watched[id(guard)] = (weakref.ref(guard), event)
             if self._thread is None or not self._thread.is_alive():  # one that could not be started is not alive
                 self._bell = Gate()
-                self._thread = _threads.make_thread(self._run, "kwsync-cancel-poller")
-                self._thread.start()
+                self._thread = _threads.start_thread(self._run, "kwsync-cancel-poller")
 
     def unregister(self, guard: Guard) -> None:
         self._watched.pop(id(guard), None)
@@ -291,6 +301,7 @@ if hasattr(os, "register_at_fork"):
 @contextmanager
 def cancelled_by(guard: Guard, cancel: threading.Event | None) -> Iterator[None]:
     """For the length of a block, setting *cancel* interrupts *guard*; raises `Interrupted` if it is set already."""
+    guard.event = cancel
     _running.add(guard)
     registry = cancel if isinstance(cancel, CancelToken) else poller
     try:
@@ -298,8 +309,7 @@ def cancelled_by(guard: Guard, cancel: threading.Event | None) -> Iterator[None]
             cancel.register(guard)
         elif cancel is not None and not cancel.is_set():
             poller.register(guard, cancel)
-        if cancel is not None and cancel.is_set():
-            guard.interrupt(EndReason.CANCELLED)
+        if guard.ended():
             raise Interrupted
         yield
     finally:

@@ -57,6 +57,8 @@ class Client:
     ) -> None:
         if not isinstance(cluster, Cluster):
             raise TypeError(f"cluster must be a kwsync.Cluster, not {type(cluster).__name__}")
+        if credential is not None and (isinstance(credential, type) or not isinstance(credential, Credential)):
+            raise TypeError("credential must have the methods of kwsync.credentials.Credential")
         _check_seconds("connect_timeout", connect_timeout)
         _check_seconds("request_timeout", request_timeout)
         who = credential_for(cluster) if credential is None else credential

@@ -56,9 +56,9 @@ class Cluster:
     """Name to ask for and to verify in TLS, where it is not the URL's host."""
     proxy_url: str | None = attrs.field(default=None, kw_only=True, repr=without_password, validator=_optional(str))
     """HTTP or HTTPS proxy; wins over the environment's HTTPS_PROXY, HTTP_PROXY and NO_PROXY."""
-    namespace: str = attrs.field(default="default", kw_only=True)
+    namespace: str = attrs.field(default="default", kw_only=True, validator=_optional(str))
     """The command line's default namespace; the library itself never uses it."""
-    name: str = attrs.field(default="", kw_only=True)
+    name: str = attrs.field(default="", kw_only=True, validator=_optional(str))
     auth_provider: str | None = attrs.field(default=None, kw_only=True, validator=_optional(str))
     """Backstage's name of the way to authenticate (``serviceAccount``, ``localKubectlProxy`` …)."""
     auth_metadata: Mapping[str, str] = attrs.field(factory=dict, kw_only=True, repr=lambda _: "<hidden>", hash=False)

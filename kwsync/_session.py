@@ -13,6 +13,7 @@ import attrs
 from kwsync import _clock, _json
 from kwsync._cancel import DeadlinePassed, Guard, Interrupted
 from kwsync._cluster import Cluster
+from kwsync._resources import Resource
 from kwsync._transport import EXPECTED, Answer, Request, Transport, fault
 from kwsync._version import __version__
 from kwsync.credentials import AuthContext, Authorization, Credential, CredentialError
@@ -56,6 +57,8 @@ class Session:
     def __init__(self, cluster: Cluster, credential: Credential, connect_timeout: float | None) -> None:
         self.cluster = cluster
         self.credential = credential
+        self.discovered: dict[str, Resource] = {}
+        """What the server was asked, by name, since it last said that something is not there."""
         self._transport = Transport(cluster, connect_timeout)
 
     def open(self, request: Request, guard: Guard) -> Answer:
@@ -70,10 +73,11 @@ class Session:
         if self._transport.closed:
             raise local_error(ErrorOrigin.CONFIG, "the client is closed", path=request.path)
         request = attrs.evolve(request, headers={"User-Agent": USER_AGENT, **request.headers})
+        outside = sys.exc_info()[1]
         try:
             return self._opened(request, guard)
         except EXPECTED as error:
-            failure = fault(error, request.path)  # it has its cause, so no "from"
+            failure = fault(error, request.path, outside)  # it has its cause, so no "from"
         raise failure
 
     def close(self) -> None:
@@ -88,6 +92,8 @@ class Session:
             if not self._refreshed(authorization):
                 raise refused
             answer = self._send(request, self._authorize(guard), guard)
+        if answer.status == 404:
+            self.discovered.clear()
         if not 200 <= answer.status < 300:
             raise error_of(answer, request.path, guard)
         return answer
@@ -127,9 +133,10 @@ def _asked(question: Callable[[], _T]) -> _T:
         return question()
     except (CredentialError, Interrupted, DeadlinePassed):
         raise
-    except Exception as error:
-        # Its text may hold a secret, so it stands in the cause alone.
-        raise CredentialError(f"the credential failed with {type(error).__name__}") from error
+    except Exception as error:  # noqa: BLE001 - it may be anything
+        kind = type(error).__name__
+    # Outside of the block: the text and the frames of that exception may hold a secret, so it is not even the context.
+    raise CredentialError(f"the credential failed with {kind}")
 
 
 def _usable(authorization: object) -> Authorization:

@@ -103,8 +103,7 @@ class WatchThread:
             cancel=cancel,
         )
         self._name = thread_name or f"kwsync-watch-{resource}"
-        self._thread: threading.Thread | None = None  # one that was made before a fork would seem dead in the child
-        self._started_in: int | None = None
+        self._starts: dict[str, tuple[int, threading.Thread]] = {}
         self._end: WatchEnd | None = None
         self._callbacks: dict[str, Callable[..., object]] = {}
         given: dict[str, Callable[..., object] | None] = {
@@ -158,7 +157,7 @@ class WatchThread:
     def _register(self, key: str, callback: _C) -> _C:
         if not callable(callback):
             raise TypeError(f"{key} must be callable, not {type(callback).__name__}")
-        if self._started_in is not None:
+        if self._starts:
             raise RuntimeError(f"{key} comes too late: the thread has been started")
         if key in self._callbacks:
             raise ValueError(f"{key} has a callback already")
@@ -169,13 +168,17 @@ class WatchThread:
 
     def start(self) -> None:
         """Start the thread; RuntimeError when it has been started before, in this process or before a fork."""
-        if self._started_in not in (None, os.getpid()):
+        thread = _threads.make_thread(self._run, self._name)
+        first = self._starts.setdefault("first", (os.getpid(), thread))  # atomic: of two callers one is the first
+        if first[0] != os.getpid():
             raise RuntimeError("this WatchThread was started before a fork: make a new one in the child")
-        if self._started_in is not None:
+        if first[1] is not thread:
             raise RuntimeError("a WatchThread can be started only once: make a new one")
-        self._started_in = os.getpid()
-        self._thread = _threads.make_thread(self._run, self._name)
-        self._thread.start()
+        try:
+            thread.start()
+        except RuntimeError:  # the system has no thread to give: not started, so it may be tried again
+            self._starts.clear()
+            raise
 
     def stop(self) -> None:
         """End the watch at once and return at once; `join` waits for the callback that may still run."""
@@ -186,13 +189,15 @@ class WatchThread:
 
         RuntimeError from inside a callback, which would wait for itself.
         """
-        if self._thread is not None and self._started_in == os.getpid():
-            self._thread.join(timeout)
+        thread = self._own_thread()
+        if thread is not None:
+            thread.join(timeout)
         return not self.is_alive()
 
     def is_alive(self) -> bool:
         """Does the thread run in this process?"""
-        return self._thread is not None and self._started_in == os.getpid() and self._thread.is_alive()
+        thread = self._own_thread()
+        return thread is not None and thread.is_alive()
 
     def healthy(self) -> bool:
         """Does the thread run, with a stream that is open? For a liveness probe; see also `last_activity`."""
@@ -221,20 +226,27 @@ class WatchThread:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.stop()
-        if threading.current_thread() is not self._thread and not self.join(EXIT_SECONDS):
+        if threading.current_thread() is not self._own_thread() and not self.join(EXIT_SECONDS):
             log.warning("%s: a callback has been busy for %s s since stop()", self._name, EXIT_SECONDS)
 
     def __repr__(self) -> str:
-        state = "running" if self.is_alive() else "new" if self._started_in is None else "ended"
+        state = "running" if self.is_alive() else "new" if not self._starts else "ended"
         return f"<WatchThread {self._name} {state}>"
+
+    def _own_thread(self) -> threading.Thread | None:
+        """The thread, where it was started in this process."""
+        process, thread = self._starts.get("first", (0, None))
+        return thread if process == os.getpid() else None
 
     # On the thread
 
     def _run(self) -> None:
-        for event in self._stream:
-            self._deliver(event)
-        self._end = self._stream.end or WatchEnd(EndReason.CLOSED)
-        self._call("on_end", self._end)
+        try:
+            for event in self._stream:
+                self._deliver(event)
+        finally:  # also after a mistake of ours, which the interpreter then reports
+            self._end = self._stream.end or WatchEnd(EndReason.CLOSED)
+            self._call("on_end", self._end)
 
     def _deliver(self, event: WatchEvent) -> None:
         self._call("on_event", event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 from collections.abc import Callable
 
@@ -9,3 +10,13 @@ from collections.abc import Callable
 def make_thread(target: Callable[[], None], name: str) -> threading.Thread:
     """A thread that has not started yet. Names of kwsync's own begin with ``kwsync-``."""
     return threading.Thread(target=target, name=name, daemon=True)
+
+
+def start_thread(target: Callable[[], None], name: str) -> threading.Thread:
+    """A thread that runs; OSError where the system has none to give, which Python tells as a bare RuntimeError."""
+    thread = make_thread(target, name)
+    try:
+        thread.start()
+    except RuntimeError as error:
+        raise OSError(errno.EAGAIN, "no further thread can be started") from error
+    return thread

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from types import TracebackType
-from typing import Any
 
-from kwsync import _clock, _json
+from kwsync import _clock
 from kwsync._call import Call
-from kwsync._cancel import CancelToken, Guard, Interrupted, cancelled_by, check_cancel
+from kwsync._cancel import Guard, Interrupted, cancelled_by, check_cancel
 from kwsync._client import Client, default_client, session_of
-from kwsync._events import (
-    EndReason,
-    EventType,
-    WatchEnd,
-    WatchEvent,
-    ends_initial_events,
-    line_type,
-    resource_version_of,
-)
-from kwsync._lines import DocumentJoiner, LineSplitter
+from kwsync._decode import Decoder
+from kwsync._events import EndReason, EventType, WatchEnd, WatchEvent
 from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector, WatchOptions, accept, encode
 from kwsync._resources import Resource, parse_or_defer
 from kwsync._transport import EXPECTED, Answer, Request, fault
-from kwsync.errors import ConfigError, ErrorOrigin, WatchError, is_status, local_error, status_error
+from kwsync.errors import ErrorOrigin, WatchError, local_error
 
 log = logging.getLogger("kwsync.watch")
 
@@ -121,9 +113,7 @@ class WatchStream:
 
     def __next__(self) -> WatchEvent:
         reader = self._reader
-        if reader.polled is not None and reader.polled.is_set():
-            reader.guard.interrupt(EndReason.CANCELLED)
-        if reader.guard.causes:
+        if reader.guard.ended():
             self._finish()
             raise StopIteration
         try:
@@ -136,6 +126,8 @@ class WatchStream:
             self._finish()  # who ended it found the generator running, and left the rest to this thread
         if event is None:
             raise StopIteration
+        # Last of all: a signal handler may raise before, and then the event is lost but not the way back to it.
+        reader.resource_version = reader.decoder.resource_version
         return event
 
     def __enter__(self) -> WatchStream:
@@ -182,7 +174,7 @@ class WatchStream:
     @property
     def skipped_lines(self) -> int:
         """Lines that were no events. Each may have been a change: after one, only a new list tells the truth."""
-        return self._reader.skipped_lines
+        return self._reader.decoder.skipped_lines
 
     def _finish(self) -> None:
         with suppress(ValueError):  # another thread, or the interrupted frame below, is in it and will see the cause
@@ -201,54 +193,50 @@ class _Reader:
         cancel: threading.Event | None,
     ) -> None:
         self.resource = resource
-        self.guard = Guard()
+        self.guard = Guard(event=cancel)
+        self.decoder = Decoder(options)
         self.started: float | None = None
-        self.end: WatchEnd | None = None
-        self.skipped_lines = 0
+        self.resource_version = self.decoder.resource_version
+        self._ends: list[WatchEnd] = []
         self._options = options
         self._client = client
-        self._cancel = cancel
-        # A plain event is polled now and then; a consumer that comes back should not get more meanwhile.
-        self.polled = None if isinstance(cancel, CancelToken) else cancel
-        self._path = resource.path(options.namespace) if isinstance(resource, Resource) else ""
-        self._stream_error: WatchError | None = None
-        self._initial = options.resource_version in (None, "0") or options.send_initial_events is True
-        self._marked = options.send_initial_events is True  # only the bookmark ends the initial events
-        self._joiner = DocumentJoiner(options.max_line_bytes)
-        self.resource_version = None if self._initial else options.resource_version
+
+    @property
+    def end(self) -> WatchEnd | None:
+        """The first end that was noted; two threads may do it at one time."""
+        return self._ends[0] if self._ends else None
 
     def events(self) -> Generator[WatchEvent, None, None]:
         """The events; everything is released before the last one, if that is an error, is handed out."""
-        error: WatchError | None = None
+        trouble: Exception | None = None
         try:
-            with cancelled_by(self.guard, self._cancel):
+            with cancelled_by(self.guard, self.guard.event):
                 yield from self._read()
-            self.ended(EndReason.SERVER_CLOSED, self._stream_error)
+            self.ended(EndReason.SERVER_CLOSED, self.decoder.error)
         except Interrupted:
             pass
-        except WatchError as raised:
-            error = raised
-        except EXPECTED as raised:
-            error = fault(raised, self._path)
+        except (WatchError, *EXPECTED) as raised:
+            trouble = raised
         finally:
-            if error is None:
+            if trouble is None:
                 self.ended()
         try:  # CPython 3.13 lets close() tear a generator down that is just going on, if its yield is in no block
-            if error is not None and self.guard.cause is None:
-                yield self._failed(error)
+            if trouble is not None and not self.guard.ended():
+                yield self._failed(trouble)
         finally:
             self.ended()
 
     def ended(self, reason: EndReason = EndReason.CLOSED, error: WatchError | None = None) -> None:
         """Note the end. A cause from outside was first, whatever came after it."""
-        if self.end is None:
-            cause = self.guard.cause
-            self.end = WatchEnd(cause) if cause is not None else WatchEnd(reason, error)
+        cause = self.guard.cause
+        self._ends.append(WatchEnd(cause) if cause is not None else WatchEnd(reason, error))
 
-    def _failed(self, error: WatchError) -> WatchEvent:
+    def _failed(self, trouble: Exception) -> WatchEvent:
+        error = trouble if isinstance(trouble, WatchError) else fault(trouble, self.decoder.path, sys.exc_info()[1])
         timeout = error.origin is ErrorOrigin.TIMEOUT
         self.ended(EndReason.TIMEOUT if timeout else EndReason.ERROR, error)
-        return _error_event(error)
+        # The frames of a traceback would keep the request, its headers and the socket alive.
+        return WatchEvent(EventType.ERROR, error=error.with_traceback(None))
 
     def _read(self) -> Iterator[WatchEvent]:
         self.started = _clock.monotonic()
@@ -258,108 +246,42 @@ class _Reader:
             yield from self._events_of(answer)
 
     def _open(self) -> Answer:
-        session = session_of(self._client or self._default_client())
+        if isinstance(self.resource, Resource):
+            self.decoder.path = self.resource.path(self._options.namespace)
+        session = session_of(self._client or default_client())
         resource = Call(session, self.guard).resource(self.resource)
-        options = self._options
         try:
-            self._path = resource.path(options.namespace)
+            self.decoder.path = resource.path(self._options.namespace)
         except ValueError as error:  # only discovery knew that the kind is not namespaced
             raise local_error(ErrorOrigin.CONFIG, str(error), code=400, reason="BadRequest") from None
         self.resource = resource
-        headers = {"Accept": accept(options.view, "watch")}
-        return session.open(Request("GET", self._path, encode(options.pairs()), headers), self.guard)
-
-    def _default_client(self) -> Client:
-        try:
-            return default_client()
-        except ConfigError as error:
-            raise fault(error, self._path) from None
+        headers = {"Accept": accept(self._options.view, "watch")}
+        query = encode(self._options.pairs())
+        return session.open(Request("GET", self.decoder.path, query, headers), self.guard)
 
     def _events_of(self, answer: Answer) -> Iterator[WatchEvent]:
-        splitter = LineSplitter(self._options.max_line_bytes)
+        decoder = self.decoder
         for piece in answer.pieces():
-            for line in splitter.feed(piece):
-                event = self._event_of(line)
+            for line in decoder.lines(piece):
+                event = decoder.event(line)
                 if event is not None:
                     yield event
-            if splitter.overflow:
+            if decoder.skipped:
+                self._log_skipped()
+            if decoder.overflow:
                 limit = self._options.max_line_bytes
-                raise local_error(ErrorOrigin.DECODE, f"an event is longer than {limit} bytes", path=self._path)
-        event = self._left_over(splitter.rest())
-        if event is not None:
-            yield event
+                raise local_error(ErrorOrigin.DECODE, f"an event is longer than {limit} bytes", path=decoder.path)
+        yield from decoder.at_end()
+        self._log_skipped()
 
-    def _event_of(self, line: bytes) -> WatchEvent | None:
-        try:
-            document = _json.loads(line)
-        except ValueError:
-            return self._odd(line)
-        kind = line_type(document)
-        if kind is None:
-            return self._odd(line)
-        if kind is EventType.ERROR:
-            return self._error_in_stream(document.get("object"), ErrorOrigin.STREAM)
-        found = document["object"]
-        version = resource_version_of(found)
-        initial = self._initial and self._still_initial(kind, found)
-        if version is not None and not initial:
-            self.resource_version = version
-        return WatchEvent(kind, found, version, None, None, initial and self._marked and kind is EventType.ADDED)
-
-    def _still_initial(self, kind: EventType, found: dict[str, Any]) -> bool:
-        if self._marked:
-            self._initial = not (kind is EventType.BOOKMARK and ends_initial_events(found))
-        else:
-            self._initial = kind is EventType.ADDED
-        return self._initial
-
-    def _error_in_stream(self, document: object, origin: ErrorOrigin) -> WatchEvent:
-        self._stream_error = status_error(document, origin, path=self._path)
-        return _error_event(self._stream_error)
-
-    def _odd(self, line: bytes) -> WatchEvent | None:
-        """A line that is no event: nothing, a Status where a stream should be, or a line of an indented document."""
-        event = None
-        for text in self._joiner.feed(line):
-            document = _decoded(text)
-            if is_status(document):
-                event = self._error_in_stream(document, ErrorOrigin.HTTP)
-            elif text is not line and line_type(document) is not None:
-                event = self._event_of(text)
-            elif text.strip():
-                self._skip(text)
-        return event
-
-    def _left_over(self, rest: bytes) -> WatchEvent | None:
-        """After a clean end: a line without its end is no event, it may be cut. But an error is told."""
-        event = None
-        for text in [*self._joiner.feed(rest), *self._joiner.rest()]:
-            document = _decoded(text)
-            if is_status(document):
-                event = self._error_in_stream(document, ErrorOrigin.HTTP)
-            elif line_type(document) is EventType.ERROR:
-                event = self._error_in_stream(document["object"], ErrorOrigin.STREAM)
-            elif text.strip():
-                self._skip(text)
-        return event
-
-    def _skip(self, line: bytes) -> None:
-        self.skipped_lines += 1
-        if self.skipped_lines <= _LOGGED_SKIPS:
+    def _log_skipped(self) -> None:
+        """Tell of the first lines that were skipped; a page of HTML has hundreds."""
+        decoder = self.decoder
+        lines, decoder.skipped = decoder.skipped, []
+        before = decoder.skipped_lines - len(lines)
+        for line in lines[: max(0, _LOGGED_SKIPS - before)]:
             log.warning(
-                "%s: skipped a line that is no event: %r (%d bytes)", self._path, line[:_EXCERPT_BYTES], len(line)
+                "%s: skipped a line that is no event: %r (%d bytes)", decoder.path, line[:_EXCERPT_BYTES], len(line)
             )
-        if self.skipped_lines == _LOGGED_SKIPS:
-            log.warning("%s: further lines that are skipped are only counted", self._path)
-
-
-def _decoded(text: bytes) -> Any:
-    try:
-        return _json.loads(text)
-    except ValueError:
-        return None
-
-
-def _error_event(error: WatchError) -> WatchEvent:
-    # The frames of a traceback would keep the request, its headers and the socket alive.
-    return WatchEvent(EventType.ERROR, error=error.with_traceback(None))
+        if before < _LOGGED_SKIPS <= decoder.skipped_lines:
+            log.warning("%s: further lines that are skipped are only counted", decoder.path)

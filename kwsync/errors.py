@@ -74,7 +74,7 @@ class ConfigError(KwsyncError):
     """A configuration that cannot be used: a kubeconfig, a file it names, the environment of a pod."""
 
 
-@attrs.define(eq=False, kw_only=True)
+@attrs.frozen(eq=False, kw_only=True)
 class WatchError(KwsyncError):
     """One failure, as a value: an ERROR event carries it, ``raise event.error`` works, `Client` verbs raise it.
 

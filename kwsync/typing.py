@@ -40,6 +40,16 @@ class Stream(Protocol):
         """Why it ended; None while it is open."""
         ...
 
+    @property
+    def skipped_lines(self) -> int:
+        """Lines that were no events."""
+        ...
+
+    @property
+    def last_activity(self) -> float | None:
+        """Seconds since the last byte came."""
+        ...
+
     def __iter__(self) -> Iterator[WatchEvent]: ...
 
     def __next__(self) -> WatchEvent: ...

@@ -15,16 +15,16 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_origin
 
 import pytest
 
 import kwsync
 
 FOLDER = Path(kwsync.__file__).parent
-PUBLIC = ["kwsync", "kwsync.credentials", "kwsync.errors", "kwsync.testing", "kwsync.typing"]
+PUBLIC = ["kwsync", "kwsync.cli", "kwsync.credentials", "kwsync.errors", "kwsync.testing", "kwsync.typing"]
 
-NOT_LOADED = ["http.server", "kwsync.cli", "kwsync.testing", "msgspec", "orjson", "pytest", "trustme", "yaml"]
+NOT_LOADED = ["click", "http.server", "kwsync.cli", "kwsync.testing", "msgspec", "orjson", "pytest", "trustme", "yaml"]
 IMPORT_SECONDS = 0.08
 IMPORT_KIB = 8 * 1024
 """What importing kwsync may add to importing urllib3 (design: 0.08 s, 8 MiB)."""
@@ -84,7 +84,7 @@ def documented(module: ModuleType) -> Iterator[tuple[str, Any]]:
     """What needs a docstring: the public names of a module, and the public members that kwsync gives its classes."""
     for name in module.__all__:
         thing = getattr(module, name)
-        if inspect.isclass(thing):
+        if inspect.isclass(thing) and not get_origin(thing):  # Python 3.10 takes Callable[...] for a class
             yield name, thing
             for member, value in vars(thing).items():
                 if not member.startswith("_") and (inspect.isroutine(value) or isinstance(value, property)):

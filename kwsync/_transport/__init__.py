@@ -4,7 +4,7 @@
 unpacks with ``_coding``; ``_faults`` turns what they raise into values.
 """
 
-from kwsync._transport._faults import EXPECTED, fault
+from kwsync._transport._faults import EXPECTED, fault, forget_frames
 from kwsync._transport._http import Answer, Request, Transport
 
-__all__ = ["EXPECTED", "Answer", "Request", "Transport", "fault"]
+__all__ = ["EXPECTED", "Answer", "Request", "Transport", "fault", "forget_frames"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import ssl
+from collections.abc import Iterator
 
 from urllib3.exceptions import DecodeError, HTTPError, InvalidChunkLength, LocationParseError, ProtocolError
 
@@ -14,19 +15,45 @@ from kwsync.errors import ConfigError, ErrorOrigin, WatchError, local_error
 EXPECTED = (ConfigError, DeadlinePassed, OSError, HTTPError, http.client.HTTPException, ValueError)
 """What a request may raise. Anything else is a mistake of ours, or comes from a signal handler, and must be seen."""
 
+SHUT = (*EXPECTED, AttributeError)
+"""What an operation may raise that was ended from outside: it means nothing but that."""
 
-def fault(error: Exception, path: str) -> WatchError:
+
+def fault(error: Exception, path: str, outside: BaseException | None) -> WatchError:
     """The error value for an exception of `EXPECTED`, which becomes its cause.
 
-    Tracebacks are taken off: their frames hold the request's headers, the socket and the response.
+    *outside* is what the caller of kwsync was handling when it called (``sys.exc_info()[1]`` outside of our blocks):
+    Python chains it to every exception of ours, but it says nothing about them, and is not ours to change.
     """
-    value = _classify(error, path)
-    value.__cause__ = _without_tracebacks(error)
+    chain = list(_chain(error, outside))
+    value = _classify(error, chain[-1], path)
+    forget_frames(error, outside)
+    value.__cause__ = error
     return value
 
 
-def _classify(error: Exception, path: str) -> WatchError:
-    root = _root(error)
+def forget_frames(error: BaseException, outside: BaseException | None) -> None:
+    """Take the tracebacks off: their frames hold the request's headers, the socket and the response."""
+    for each in _chain(error, outside):
+        each.__traceback__ = None
+        for below in (each.__cause__, each.__context__):
+            if below is not None and below is not outside:
+                below.__traceback__ = None
+        if each.__context__ is outside:
+            each.__context__ = None
+
+
+def _chain(error: BaseException, outside: BaseException | None) -> Iterator[BaseException]:
+    """From the exception down to the one that knows what happened, and not into the caller's."""
+    seen: set[int] = {id(outside)}
+    below: BaseException | None = error
+    while below is not None and id(below) not in seen:
+        seen.add(id(below))
+        yield below
+        below = below.__cause__ or (None if below.__suppress_context__ else below.__context__)
+
+
+def _classify(error: Exception, root: BaseException, path: str) -> WatchError:
     if isinstance(error, CredentialError):
         return local_error(ErrorOrigin.CONFIG, str(error), path=path, code=401, reason="Unauthorized")
     if isinstance(error, (ConfigError, UnicodeError, LocationParseError)):
@@ -36,17 +63,6 @@ def _classify(error: Exception, path: str) -> WatchError:
     if isinstance(error, DecodeError):
         return local_error(ErrorOrigin.DECODE, "the answer's compression is broken", path=path)
     return local_error(ErrorOrigin.NETWORK, _describe(error, root), path=path)
-
-
-def _root(error: BaseException) -> BaseException:
-    """The exception at the bottom, which is the one that knows what happened."""
-    seen = {id(error)}
-    while True:
-        below = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-        if below is None or id(below) in seen:
-            return error
-        seen.add(id(below))
-        error = below
 
 
 def _describe(error: Exception, root: BaseException) -> str:
@@ -61,15 +77,3 @@ def _describe(error: Exception, root: BaseException) -> str:
     if isinstance(root, http.client.HTTPException) and not isinstance(root, OSError):
         return f"the answer is not HTTP: {type(root).__name__}"
     return str(root) or type(root).__name__
-
-
-def _without_tracebacks(error: BaseException) -> BaseException:
-    pending: list[BaseException | None] = [error]
-    seen: set[int] = set()
-    while pending:
-        current = pending.pop()
-        if current is not None and id(current) not in seen:
-            seen.add(id(current))
-            current.__traceback__ = None
-            pending += [current.__cause__, current.__context__]
-    return error

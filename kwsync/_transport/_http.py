@@ -26,6 +26,7 @@ from kwsync._cancel import Guard
 from kwsync._cluster import Cluster
 from kwsync._transport._coding import unpacked
 from kwsync._transport._endpoint import Endpoint, endpoint_of
+from kwsync._transport._faults import SHUT
 from kwsync._transport._sockets import connecting, dial, shut
 from kwsync._transport._tls import TLSContexts, proxy_context
 from kwsync.credentials import Authorization, Certificate
@@ -100,22 +101,19 @@ class Answer:
         yield from unpacked(raw, self.headers.get("Content-Encoding", ""), CHUNK_BYTES)
         self._complete = True
 
-    def read(self, limit: int | None = None) -> bytes:
-        """The body, at most *limit* bytes of it."""
-        pieces, size = [], 0
-        for piece in self.pieces():
-            pieces.append(piece)
-            size += len(piece)
-            if limit is not None and size >= limit:
-                break
-        return b"".join(pieces)[:limit]
+    def read(self) -> bytes:
+        """The whole body."""
+        return b"".join(self.pieces())
 
 
 class _Kept:
     """A connection between requests: what it is for, and how to let go of it."""
 
-    def __init__(self, connection: PlainConnection | TLSConnection, certificate: Certificate | None) -> None:
+    def __init__(
+        self, connection: PlainConnection | TLSConnection, endpoint: Endpoint, certificate: Certificate | None
+    ) -> None:
         self.connection = connection
+        self.endpoint = endpoint
         self.certificate = certificate
         self.socket: Any = connection.sock
         self._pid = os.getpid()
@@ -133,10 +131,14 @@ class _Kept:
         if guard is not None:
             guard.attach(partial(shut, self.readers[0]))
 
-    def fits(self, certificate: Certificate | None) -> bool:
-        """Can it carry one more request that proves itself with *certificate*?"""
+    def fits(self, endpoint: Endpoint, certificate: Certificate | None) -> bool:
+        """Can it carry one more request to *endpoint* that proves itself with *certificate*?
+
+        The endpoint may be another one by now: the environment may name another proxy, whose password is for it alone.
+        """
         return (
-            self.certificate == certificate
+            self.endpoint == endpoint
+            and self.certificate == certificate
             and self._pid == os.getpid()
             and self.connection.sock is not None
             and self.connection.is_connected
@@ -171,7 +173,7 @@ class Transport:
         and what `Guard.check` raises.
         """
         endpoint = endpoint_of(self._cluster)
-        kept = self._take(authorization.certificate)
+        kept = self._take(endpoint, authorization.certificate)
         if kept is not None:
             heard = guard.last_byte
             try:
@@ -198,13 +200,13 @@ class Transport:
         self.closed = True
         _close_all(self._idle)
 
-    def _take(self, certificate: Certificate | None) -> _Kept | None:
+    def _take(self, endpoint: Endpoint, certificate: Certificate | None) -> _Kept | None:
         while self._idle:
             try:
                 kept = self._idle.pop()
             except IndexError:  # another thread was quicker
                 return None
-            if kept.fits(certificate):
+            if kept.fits(endpoint, certificate):
                 return kept
             kept.close()
         return None
@@ -218,15 +220,16 @@ class Transport:
             with guard.within(self._connect_timeout):
                 connection.connect()
                 guard.check()
-            return _Kept(connection, certificate)
-        except BaseException:
+            return _Kept(connection, endpoint, certificate)
+        except BaseException as error:
             guard.detach()
             connection.close()
             for sock in connecting.sockets or ():
                 if sock.fileno() >= 0:
                     shut(sock)
                     sock.close()
-            guard.check()  # what a shut socket raises means nothing
+            if isinstance(error, SHUT):  # what a signal handler raises is no such thing, and passes
+                guard.check()
             raise
         finally:
             connecting.guard, connecting.sockets = before
@@ -274,10 +277,11 @@ class Transport:
                 response.close()
                 raise IncompleteRead(b"")
             return Answer(self, kept, response, guard)
-        except BaseException:
+        except BaseException as error:
             guard.detach()
             kept.close()
-            guard.check()
+            if isinstance(error, SHUT):
+                guard.check()
             raise
 
 

@@ -65,7 +65,7 @@ class _GuardedReads:
         guard = self.guard
         if guard is None:
             return read(*args)
-        self.settimeout(guard.remaining())  # type: ignore[attr-defined]
+        self._limit(guard.remaining())
         try:
             result = read(*args)
         except OSError as error:
@@ -76,6 +76,14 @@ class _GuardedReads:
         guard.received(result)
         self.at_end = not result
         return result
+
+    def _limit(self, seconds: float | None) -> None:
+        """Wait *seconds* at most, or a hundredth more where that limit stands already: a new one is a system call, for
+        which this thread gives the interpreter away."""
+        sock = cast("socket.socket", self)
+        now = sock.gettimeout()
+        if seconds is None or now is None or not seconds <= now <= seconds + min(1.0, seconds / 100):
+            sock.settimeout(seconds)
 
 
 class GuardedSocket(_GuardedReads, socket.socket):
@@ -96,6 +104,7 @@ class GuardedTLSSocket(_GuardedReads, ssl.SSLSocket):
             if guard is not None:
                 guard.detach()  # before ssl closes it
             raise
+        self.guard = guard  # a proxy's answer to CONNECT is read before the connection is made
 
 
 def shut(sock: socket.socket) -> None:
@@ -174,7 +183,7 @@ def _resolve(host: str, port: int, guard: Guard) -> list[_Address]:
         finally:
             gate.open()
 
-    _threads.make_thread(look_up, "kwsync-lookup").start()
+    _threads.start_thread(look_up, "kwsync-lookup")
     guard.wait(gate)
     if isinstance(outcome[0], Exception):
         raise _placed(outcome[0], host, port) if isinstance(outcome[0], OSError) else outcome[0]

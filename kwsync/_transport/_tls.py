@@ -7,6 +7,8 @@ import binascii
 import os
 import ssl
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import certifi
 
@@ -82,7 +84,8 @@ def _new_context() -> ssl.SSLContext:
 def _trust(context: ssl.SSLContext, authorities: str | None) -> None:
     if authorities is None:
         context.load_default_certs()
-        context.load_verify_locations(cafile=certifi.where())
+        if not context.cert_store_stats()["x509_ca"]:  # none, or in a folder that is searched when needed
+            context.load_verify_locations(cafile=certifi.where())
         return
     try:
         context.load_verify_locations(cadata=authorities)
@@ -113,16 +116,29 @@ def _authorities(cluster: Cluster) -> str | None:
 
 
 def _present(context: ssl.SSLContext, certificate: Certificate) -> None:
-    """Load the client's certificate, for which ssl knows only files: one with narrow rights, gone at once."""
-    handle, path = tempfile.mkstemp(prefix="kwsync-", suffix=".pem")
+    """Load the client's certificate, for which ssl knows only files."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(certificate.certificate + b"\n" + certificate.key + b"\n")
-        context.load_cert_chain(path, password="")  # empty, so that a locked key is an error and no prompt
-    except (OSError, ValueError) as error:  # SSLError is an OSError
+        with _private_file(certificate.certificate + b"\n" + certificate.key + b"\n") as path:
+            context.load_cert_chain(path, password="")  # empty, so that a locked key is an error and no prompt
+    except ssl.SSLError as error:
         raise CredentialError("the client certificate and key cannot be used: not PEM, locked, or no pair") from error
-    finally:
-        os.unlink(path)
+    except (OSError, ValueError) as error:
+        raise CredentialError("the client certificate needs a temporary file, which cannot be made") from error
+
+
+@contextmanager
+def _private_file(data: bytes) -> Iterator[str]:
+    """A file for this process alone, that is gone at once: in memory where the system can (Linux), else on disk."""
+    if hasattr(os, "memfd_create") and os.path.isdir("/proc/self/fd"):
+        with os.fdopen(os.memfd_create("kwsync-certificate"), "wb") as file:
+            file.write(data)
+            file.flush()
+            yield f"/proc/self/fd/{file.fileno()}"
+        return
+    with tempfile.NamedTemporaryFile(prefix="kwsync-", suffix=".pem") as file:
+        file.write(data)
+        file.flush()
+        yield file.name
 
 
 def _unreadable(path: str | os.PathLike[str], error: Exception) -> ConfigError:

@@ -38,7 +38,7 @@ class Paint:
 
     def faint(self, text: str) -> str:
         """What matters less."""
-        return self._styled(text, dim=True)
+        return self._styled(text, dim=True) if text.strip() else text
 
     def event_type(self, text: str) -> str:
         """The type of an Event: anything but Warning stays as it is."""

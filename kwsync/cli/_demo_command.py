@@ -70,7 +70,7 @@ class Remarks:
     paint: Paint
     widths: Widths
 
-    def block(self, events: Sequence[WatchEvent]) -> list[str]:
+    def block(self, _events: Sequence[WatchEvent]) -> list[str]:
         """Of the past nothing."""
         return []
 

@@ -102,12 +102,13 @@ def _answer(error: WatchError, client: Client, resource: Resource | str) -> Comm
         advice = "check the spelling, and that the server is the one you mean"
         return CommandError(f"{location(client)} has no {_named(resource)} (404): {advice}", ExitCode.NO_SUCH_KIND)
     if code == 406:
-        return CommandError(
-            f"the server prints no tables of {_named(resource)}: try -o name or -o json", ExitCode.FAILED
-        )
+        sentence = f"the server prints no tables of {_named(resource)} (406): try -o name or -o json"
+        return CommandError(sentence, ExitCode.FAILED)
     if code in (400, 422):
         advice = "correct the selectors"
         return CommandError(f"the server refuses this ({code}): {brief_message(error)}: {advice}", ExitCode.USAGE)
+    if code == 429 or code >= 500:
+        return CommandError(f"{location(client)} is in trouble: {brief(error)}: try again later", ExitCode.FAILED)
     return CommandError(f"the server refuses this: {brief(error)}", ExitCode.FAILED)
 
 

@@ -12,7 +12,6 @@ from kwsync import (
     Client,
     ErrorOrigin,
     EventType,
-    ObjectKey,
     ObjectList,
     Resource,
     WatchError,
@@ -21,8 +20,9 @@ from kwsync import (
     watch_resource,
 )
 from kwsync._clock import monotonic
-from kwsync.cli._documents import documents_of, identity_of, metadata_of, plural_of, text
+from kwsync.cli._documents import documents_of, metadata_of, plural_of, text
 from kwsync.cli._errors import brief
+from kwsync.cli._known import Known
 
 log = logging.getLogger("kwsync.cli.follow")
 
@@ -73,37 +73,6 @@ class Subject:
         )
 
 
-class Known:
-    """The objects of before, so that a second list can be told as the changes that it holds."""
-
-    def __init__(self) -> None:
-        self._events: dict[ObjectKey, WatchEvent] = {}
-
-    def take(self, event: WatchEvent) -> bool:
-        """Note a change; False for what was told before (a watch without a version begins with the state)."""
-        before = self._events.get(event.key)
-        if event.type is EventType.DELETED:
-            self._events.pop(event.key, None)
-            return True
-        self._events[event.key] = event
-        return before is None or identity_of(before) != identity_of(event)
-
-    def replace(self, found: list[WatchEvent]) -> Iterator[WatchEvent]:
-        """Note a whole state, and give what is different from the one of before."""
-        gone, self._events = self._events, {event.key: event for event in found}
-        for event in found:
-            before = gone.pop(event.key, None)
-            if before is None:
-                yield event
-            elif identity_of(before)[0] != identity_of(event)[0]:
-                yield attrs.evolve(before, type=EventType.DELETED, initial=False, final_state_unknown=True)
-                yield event
-            elif identity_of(before) != identity_of(event):
-                yield attrs.evolve(event, type=EventType.MODIFIED)
-        for before in gone.values():
-            yield attrs.evolve(before, type=EventType.DELETED, initial=False, final_state_unknown=True)
-
-
 class Follower:
     """Follows one subject.
 
@@ -118,6 +87,7 @@ class Follower:
         self._version: str | None = None
         self._begun = False
         self._failures = 0
+        self._expired = False
         self._troubled = False
 
     def events(self) -> Iterator[WatchEvent]:
@@ -151,12 +121,12 @@ class Follower:
                     continue
                 told = True
                 self._recovered()
-                self._failures = 0
+                self._expired, self._failures = False, 0
                 if event.type is not EventType.BOOKMARK and self._known.take(event):
                     yield event
         self._version = None if stream.skipped_lines else stream.resource_version
         if monotonic() - begun >= HEALTHY_SECONDS:
-            self._failures = 0
+            self._expired, self._failures = False, 0
         if error is not None:
             raise error
         self._ended(told=told)
@@ -175,8 +145,9 @@ class Follower:
         if error.is_expired:
             log.info("%s: version %s is too old (410), so the list is read anew", self._name, self._version)
             self._version = None
-            if self._failures:
+            if self._expired:  # twice in a row: the server's lists are too old for its watches
                 self._pause(None)
+            self._expired = True
         else:
             self._troubled = True
             delay = self._pause_seconds(error)

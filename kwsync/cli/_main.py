@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -25,14 +26,27 @@ class _Interrupted(Exception):
 
 
 class _Commands(click.Group):
+    """Two ends that click has plans of its own for are handed on as they are."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the arguments, and write the help where they ask for it."""
+        with _as_they_are():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; click has plans of its own for these two."""
-        try:
+        """Run the command."""
+        with _as_they_are():
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise _Interrupted from None
-        except BrokenPipeError:
-            raise ReaderGone from None
+
+
+@contextmanager
+def _as_they_are() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise _Interrupted from None
+    except BrokenPipeError:
+        raise ReaderGone from None
 
 
 @click.group(cls=_Commands, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
@@ -58,7 +72,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except CommandError as error:
         tell_failure(str(error))
         return error.code
-    except (ReaderGone, BrokenPipeError):
+    except ReaderGone:
         silence(sys.stdout)
         return ExitCode.READER_GONE
     except (_Interrupted, click.Abort):

@@ -21,7 +21,7 @@ log = logging.getLogger("kwsync.cli.printer")
 class Format(Protocol):
     """How events become lines."""
 
-    def block(self, events: Sequence[WatchEvent]) -> list[str]:
+    def block(self, events: Sequence[WatchEvent], /) -> list[str]:
         """The lines of the state, when it is complete."""
 
     def change(self, event: WatchEvent) -> list[str]:
@@ -70,12 +70,12 @@ class Screen:
     def __init__(self, shown: Sequence[Shown], output: Output) -> None:
         self._shown = shown
         self._output = output
-        self._held: dict[int, list[str]] = {}
+        self._held: dict[int, list[WatchEvent]] = {}
         self._missing = list(range(len(shown)))
 
     def handle(self, number: int, event: WatchEvent) -> None:
         """Print what the event makes appear, unless a kind that comes before it has not shown its state yet."""
-        self._held.setdefault(number, []).extend(self._shown[number].lines(event))
+        self._held.setdefault(number, []).append(event)
         if event.type is EventType.SYNCED and number in self._missing:
             self._missing.remove(number)
         self._release(self._missing[0] if self._missing else len(self._shown))
@@ -87,7 +87,8 @@ class Screen:
 
     def _release(self, end: int) -> None:
         ready = sorted(number for number in self._held if number < end)
-        self._output.write([line for number in ready for line in self._held.pop(number)])
+        held = [(self._shown[number], self._held.pop(number)) for number in ready]
+        self._output.write([line for shown, events in held for event in events for line in shown.lines(event)])
 
 
 def show(shown: Sequence[Shown], output: Output, seconds: float | None = None) -> None:

@@ -124,13 +124,12 @@ class Table:
         return self.paint.header(self._joined(titles, lambda _, cell: cell))
 
     def _row(self, titles: list[str], line: Line) -> str:
-        if line.verb == EventType.DELETED:
-            plain = self._joined(line.cells, lambda place, cell: cell if place else self.paint.verb(line.verb, cell))
-            return self.paint.faint(plain)
-        return self._joined(
-            line.cells,
-            lambda place, cell: self.paint.cell(titles[place], cell) if place else self.paint.verb(line.verb, cell),
-        )
+        def painted(place: int, cell: str) -> str:
+            if place == 0:
+                return self.paint.verb(line.verb, cell)
+            return self.paint.faint(cell) if line.verb == EventType.DELETED else self.paint.cell(titles[place], cell)
+
+        return self._joined(line.cells, painted)
 
     def _joined(self, cells: list[str], painted: Callable[[int, str], str]) -> str:
         last = max((place for place, cell in enumerate(cells) if cell), default=0)

@@ -69,6 +69,7 @@ class ScriptedServer(LoopbackServer):
 
     @property
     def url(self) -> str:
+        """Where clients find it; https with TLS, and with a handshake that stalls."""
         return super().url.replace("http:", "https:") if self._handshake_stall else super().url
 
     def add(self, *steps: Step) -> None:

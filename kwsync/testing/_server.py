@@ -53,6 +53,7 @@ class LoopbackServer:
 
     @property
     def url(self) -> str:
+        """Where clients find it, without a slash at the end."""
         return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}"
 
     @property

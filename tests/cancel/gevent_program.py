@@ -46,9 +46,9 @@ def end(client: Client, way: str) -> dict[str, Any]:
     names: list[str] = []
     reader = gevent.spawn(lambda: names.extend(event.key.name for event in stream))
     with gevent.Timeout(LIMIT):
-        while stream.resource_version is None and stream.last_activity is None:
+        while not names:
             gevent.sleep(0.001)
-        gevent.sleep(0.05)
+        gevent.sleep(0.01)  # so that it waits
         began = time.perf_counter()
         (stream.close if cancel is None else cancel.set)()
         reader.get()

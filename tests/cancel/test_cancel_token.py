@@ -156,6 +156,18 @@ class TestCancelToken:
             tracemalloc.stop()
         assert grown < 20_000
 
+    def test_operations_leave_nothing(self) -> None:
+        """A token that lives long keeps no entry of an operation that is over, however it ended."""
+        token = CancelToken()
+        with cancelled_by(Guard(), token):
+            pass
+        with suppress(LookupError), cancelled_by(Guard(), token):
+            raise LookupError
+        token.set()
+        with suppress(Interrupted), cancelled_by(Guard(), token):
+            pass
+        assert token._guards == {}
+
     def test_holds_no_watch(self) -> None:
         """A token that lives long keeps no operation alive."""
         token, guard = CancelToken(), Guard()
@@ -530,7 +542,7 @@ class TestEventPoller:
         guard, event = Guard(), threading.Event()
         with monkeypatch.context() as patch:
             patch.setattr(threading.Thread, "start", _no_thread)
-            with pytest.raises(RuntimeError, match="can't start"):
+            with pytest.raises(OSError, match="no further thread"):
                 _cancel.poller.register(guard, event)
         with cancelled_by(guard, event):
             event.set()

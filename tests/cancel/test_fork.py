@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import kwsync
-from kwsync import CancelToken, Client, EndReason, WatchEnd, WatchStream, WatchThread, _cancel
+from kwsync import CancelToken, Client, EndReason, WatchEnd, WatchEvent, WatchStream, WatchThread, _cancel
 from kwsync.testing import End, Event, Head, Http, ScriptedServer, Stall, StallUntil, pod
 from tests.cancel.support import (
     LIMIT,
@@ -126,11 +126,16 @@ def work_with(watch: WatchStream | WatchThread) -> list[Any]:
     if isinstance(watch, WatchStream):
         return [[event.key.name for event in watch], watch.end]
     names: list[str] = []
-    watch.on_event(lambda event: names.append(event.key.name))
+    alive: list[bool] = []
+
+    @watch.on_event
+    def note(event: WatchEvent) -> None:
+        names.append(event.key.name)
+        alive.append(watch.is_alive())
+
     watch.start()
-    alive = watch.is_alive()
     assert watch.join(LIMIT)
-    return [names, watch.end, alive]
+    return [names, watch.end, *alive]
 
 
 @pytest.mark.parametrize("kind", ["stream", "thread"])

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from types import FrameType
 
 import pytest
@@ -22,13 +23,16 @@ from tests.cancel.support import (
     Phase,
     each_phase,
     handling,
+    inherited_sockets,
     interrupting,
     plain_and_tls,
     points,
     record,
     serving,
+    wait_until,
     waits_in,
 )
+from tests.leaks import open_sockets
 
 
 class Alarm(Exception):
@@ -158,6 +162,22 @@ def test_ended_at_each_point(script: str, secure: bool, act: str) -> None:
                 assert end.reason is (EndReason.SERVER_CLOSED if script == "stream" else EndReason.ERROR)
         client.close()
         server.wait_until_idle(LIMIT)
+
+
+@plain_and_tls
+def test_closed_within_one_next(secure: bool) -> None:
+    """A handler closes the stream within a next() that gives an event all the same: nothing is open behind it."""
+    with serving(default=[Head(), Event("ADDED", pod("a")), Stall()], secure=secure) as (server, client):
+        for point in points():
+            before = open_sockets()
+            stream = kwsync.watch_resource("pods", client=client)
+            point.act(stream.close, partial(next, stream, None))
+            if point.acted:
+                # The server closes its own meanwhile, and one that is just closed tells no address any more.
+                mine = partial(inherited_sockets, before, (server.port,))
+                wait_until(lambda mine=mine: not mine(), f"the connection to close, at {point}", AT_ONCE)  # type: ignore[misc]
+                assert stream.end == WatchEnd(EndReason.CLOSED)
+            stream.close()
 
 
 # The finalizer of a response whose __init__ was broken off complains, from Python 3.13 on aloud.

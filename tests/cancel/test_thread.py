@@ -231,6 +231,29 @@ class Odd(BaseException):
     """An exception that is no Exception."""
 
 
+class Mute(Exception):
+    """An exception that cannot even say what it is."""
+
+    def __str__(self) -> str:
+        raise LookupError("no words")
+
+
+def test_raising_what_has_no_text() -> None:
+    """An exception whose own text fails is reported by its type alone, and the stream goes on."""
+    told: list[str] = []
+    errors: list[WatchError] = []
+
+    def fail(event: object) -> None:
+        raise Mute
+
+    with serving(STREAM) as (_, client):
+        thread = new(client, **{**telling(told), "on_added": fail, "on_error": errors.append})
+        thread.start()
+        assert thread.join(LIMIT)
+    assert errors[0].message == "on_added raised Mute"
+    assert told[-1] == "on_end SERVER_CLOSED"
+
+
 @pytest.mark.parametrize("kind", [ValueError, SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration, Odd])
 class TestRaising:
     @pytest.mark.parametrize("name", ["on_event", "on_added", "on_bookmark", "on_deleted", "on_modified"])

@@ -35,6 +35,10 @@ class Workload:
         self._server.create(objects.backup_definition())
         self._server.create(objects.deployment("shop", "shop:1", REPLICAS))
         self._count(REPLICAS, REPLICAS)
+        self._server.create(objects.job("report-0", "report:1"))
+        self._hands.set_status("jobs", "report-0", objects.job_done(now(), now()))
+        self._server.create(objects.backup("nightly-0"))
+        self._hands.set_status("backups.example.com", "nightly-0", {"phase": "Done", "progress": "100%"})
         self._shops = [self._hands.new_pod(self._named("shop"), "shop:1", number) for number in range(REPLICAS)]
         for name in (*self._shops, self._hands.new_pod(MAILER, "mailer:3", 0)):
             self._hands.run(name)
@@ -102,9 +106,9 @@ class Workload:
             self._server.create(objects.backup(name))
             self._hands.tell_newly("Backup", name, "Started", "Copying 4 volumes")
             for percent in range(0, 100, 25):
-                self._hands.set_status("backups", name, {"phase": "Running", "progress": f"{percent}%"})
+                self._hands.set_status("backups.example.com", name, {"phase": "Running", "progress": f"{percent}%"})
                 yield 1.7
-            self._hands.set_status("backups", name, {"phase": "Done", "progress": "100%"})
+            self._hands.set_status("backups.example.com", name, {"phase": "Done", "progress": "100%"})
             self._hands.tell_newly("Backup", name, "Finished", "4 volumes are safe")
             yield 6.0
             self._server.delete("backups.example.com", name)

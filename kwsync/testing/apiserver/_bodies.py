@@ -35,7 +35,7 @@ def read_object(kind: Kind, body: bytes, media_type: str) -> Any:
 def read_patch(kind: Kind, body: bytes, media_type: str) -> Any:
     """What a patch holds, after a look at its type."""
     accepted = _CUSTOM_PATCHES if kind.custom else _PATCHES
-    if media_type == "application/json":
+    if media_type not in _PATCHES:
         raise _status.wrong_patch_type()
     if media_type not in accepted:
         raise _status.unsupported_media_type(accepted)
@@ -70,7 +70,7 @@ def _read(kind: Kind, body: bytes, media_type: str) -> Any:
     except ValueError as error:
         if media_type.endswith("yaml"):
             return _read_yaml(body)
-        shown = body[:_SHOWN].decode(errors="replace")
+        shown = body[:_SHOWN].decode(errors="replace") or "<empty>"
         raise _status.bad_request(
             f"the object provided is unrecognized (must be of type {kind.name}): couldn't get version/kind;"
             f" json parse error: {_go_words(body, error)} ({shown})"

@@ -15,10 +15,19 @@ _POD_SPEC = {
     "dnsPolicy": "ClusterFirst",
     "securityContext": {},
     "schedulerName": "default-scheduler",
+}
+_ADMITTED = {
+    "tolerations": [
+        {"key": f"node.kubernetes.io/{state}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+        for state in ("not-ready", "unreachable")
+    ],
     "priority": 0,
     "enableServiceLinks": True,
     "preemptionPolicy": "PreemptLowerPriority",
 }
+"""What a pod gets that is created, and a template does not have."""
+_ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"}}
+_DEPLOYMENT = {"strategy": _ROLLING, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600}
 _CONTAINER = {
     "resources": {},
     "terminationMessagePath": "/dev/termination-log",
@@ -48,13 +57,16 @@ def _set(object: Object, field: str, values: Object) -> None:
 
 def _pod(object: Object) -> None:
     spec = object.get("spec")
-    if not isinstance(spec, dict):
-        return
-    spec = {**_POD_SPEC, **spec}
+    if isinstance(spec, dict):
+        object["spec"] = {**_pod_spec(spec), **{name: spec.get(name, value) for name, value in _ADMITTED.items()}}
+
+
+def _pod_spec(spec: Object) -> Object:
+    spec = {**spec, **{name: spec.get(name, value) for name, value in _POD_SPEC.items()}}
     for name in ("initContainers", "containers"):
         if isinstance(spec.get(name), list):
             spec[name] = [_container(one) for one in spec[name]]
-    object["spec"] = spec
+    return spec
 
 
 def _container(container: Any) -> Any:
@@ -63,7 +75,8 @@ def _container(container: Any) -> Any:
     image = str(container.get("image", ""))
     tag = image.rpartition("/")[2].partition(":")[2] or "latest"
     policy = "Always" if tag == "latest" and "@" not in image else "IfNotPresent"
-    return {**_CONTAINER, "imagePullPolicy": policy, **container}
+    defaults = {**_CONTAINER, "imagePullPolicy": policy}
+    return {**container, **{name: container.get(name, value) for name, value in defaults.items()}}
 
 
 def _namespace(object: Object) -> None:
@@ -83,10 +96,30 @@ def _secret(object: Object) -> None:
 
 def _service(object: Object) -> None:
     _set(object, "spec", {"type": "ClusterIP", "clusterIP": _CLUSTER_IP, "sessionAffinity": "None"})
+    spec = object["spec"]
+    if isinstance(spec, dict) and isinstance(spec.get("ports"), list):
+        object["spec"] = {**spec, "ports": [_port(port) for port in spec["ports"]]}
+
+
+def _port(port: Any) -> Any:
+    if not isinstance(port, dict):
+        return port
+    return {"protocol": "TCP", "targetPort": port.get("port"), **port}
 
 
 def _workload(object: Object) -> None:
     _set(object, "spec", {"replicas": 1})
+    spec = object["spec"]
+    template = spec.get("template") if isinstance(spec, dict) else None
+    if isinstance(template, dict) and isinstance(template.get("spec"), dict):
+        object["spec"] = {**spec, "template": {**template, "spec": _pod_spec(template["spec"])}}
+
+
+def _deployment(object: Object) -> None:
+    _workload(object)
+    spec = object["spec"]
+    if isinstance(spec, dict) and "template" in spec:
+        object["spec"] = {**spec, **{name: spec.get(name, value) for name, value in _DEPLOYMENT.items()}}
 
 
 def _event(object: Object) -> None:
@@ -111,7 +144,7 @@ _FILLERS: dict[tuple[str, str], Callable[[Object], None]] = {
     ("", "services"): _service,
     ("", "events"): _event,
     ("", "replicationcontrollers"): _workload,
-    ("apps", "deployments"): _workload,
+    ("apps", "deployments"): _deployment,
     ("apps", "replicasets"): _workload,
     ("apps", "statefulsets"): _workload,
     ("apiextensions.k8s.io", "customresourcedefinitions"): _definition,

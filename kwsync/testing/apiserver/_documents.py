@@ -32,6 +32,8 @@ def _find(api: Api, call: Call, parts: list[str]) -> Reply | None:
         kinds = list(api.state.catalog.kinds)
     if parts[0] in _HEALTH:
         return text_reply("ok")
+    if parts == [""]:
+        return json_reply(200, {"paths": _paths(kinds)})
     if parts == ["version"]:
         return Reply(200, indented(dumps(version_info())))
     if parts[0] == "openapi":
@@ -40,6 +42,14 @@ def _find(api: Api, call: Call, parts: list[str]) -> Reply | None:
         return _aggregated(call, aggregated(kinds, core=parts == ["api"]))
     found = _discovery(api, kinds, parts)
     return None if found is None else json_reply(200, found)
+
+
+def _paths(kinds: list[Kind]) -> list[str]:
+    """What `/` lists."""
+    groups = {f"/apis/{kind.group}" for kind in kinds if kind.group}
+    versions = {f"/apis/{kind.api_version}" for kind in kinds if kind.group}
+    fixed = {"/api", "/api/v1", "/apis", "/openapi/v3", "/version", *(f"/{name}" for name in _HEALTH)}
+    return sorted(fixed | groups | versions)
 
 
 def _openapi(kinds: list[Kind], parts: list[str]) -> Reply | None:

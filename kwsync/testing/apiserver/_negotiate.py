@@ -20,10 +20,12 @@ _VIEWS = {
 
 
 class Accepted(NamedTuple):
-    """What is chosen. *view*: object, table, metadata or metadata-list."""
+    """What is chosen; the view is object, table, metadata or metadata-list."""
 
     content_type: str = JSON_TYPE
     view: str = "object"
+    version: str = "v1"
+    """Of a Table: kubectl also knows v1beta1."""
 
 
 class _Clause(NamedTuple):
@@ -48,10 +50,10 @@ def _clauses(accept: str) -> list[_Clause]:
     return sorted(found, key=lambda clause: -clause.quality)
 
 
-def negotiate(accept: str, kind: Kind | None, *, stream: bool = False) -> Accepted:
+def negotiate(accept: str, kind: Kind | None, *, stream: bool = False, collection: bool = False) -> Accepted:
     """The first clause of Accept that can be met, or 406; no protobuf and no CBOR here.
 
-    YAML is met with JSON, which is YAML; a stream cannot be YAML (recorded: watch-yaml).
+    A stream cannot be YAML (recorded: watch-yaml); on a *collection* the refusal lists the types of streams, too.
     """
     clauses = _clauses(accept)
     for clause in clauses:
@@ -63,13 +65,16 @@ def negotiate(accept: str, kind: Kind | None, *, stream: bool = False) -> Accept
         return found
     if not clauses:
         return Accepted()
-    raise _status.not_acceptable() if kind is None or kind.custom else _status.nothing_acceptable()
+    known = any(clause.media_type in (JSON_TYPE, YAML_TYPE) for clause in clauses)
+    if known or kind is None or kind.custom:
+        raise _status.not_acceptable()
+    raise _status.nothing_acceptable(collection=collection)
 
 
 def _accepted(clause: _Clause) -> Accepted | None:
     wanted = clause.parameters.get("as", "")
     if clause.media_type in (JSON_TYPE, YAML_TYPE) and wanted in _VIEWS:
-        return Accepted(clause.media_type, _VIEWS[wanted])
+        return Accepted(clause.media_type, _VIEWS[wanted], clause.parameters.get("v", "v1"))
     return Accepted() if clause.media_type in _ANY and not wanted else None
 
 

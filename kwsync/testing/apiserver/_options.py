@@ -8,9 +8,9 @@ from typing import NamedTuple
 from kwsync.testing.apiserver import _status
 from kwsync.testing.apiserver._fields import check_fields, custom_field_labels, field_labels
 from kwsync.testing.apiserver._kind import Kind
+from kwsync.testing.apiserver._numbers import parse_integer
 from kwsync.testing.apiserver._selectors import FieldSelector, LabelSelector, SelectorError
 
-_LARGEST = 2**64
 _MATCH = "resourceVersionMatch"
 
 
@@ -37,12 +37,12 @@ def parse_options(kind: Kind, query: Mapping[str, str], *, watch_path: bool = Fa
         fields=_fields(kind, query.get("fieldSelector", "")),
         resource_version=query.get("resourceVersion", ""),
         match=query.get(_MATCH, ""),
-        limit=max(0, _integer(query.get("limit", ""))),
+        limit=max(0, parse_integer(query.get("limit", ""))),
         token=query.get("continue", ""),
         watch=watch_path or flag(query, "watch"),
         bookmarks=flag(query, "allowWatchBookmarks"),
         initial_events=None if initial is None else _is_true(initial),
-        timeout=_integer(query.get("timeoutSeconds", "")),
+        timeout=parse_integer(query.get("timeoutSeconds", "")),
     )
 
 
@@ -53,15 +53,6 @@ def flag(query: Mapping[str, str], name: str) -> bool:
 
 def _is_true(text: str) -> bool:
     return text.lower() not in ("false", "0")
-
-
-def _integer(text: str) -> int:
-    if not text:
-        return 0
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit()):
-        raise _status.bad_integer(text)
-    return int(text)
 
 
 def _labels(text: str) -> LabelSelector:
@@ -84,13 +75,6 @@ def _supported(kind: Kind) -> frozenset[str]:
     if kind.custom:
         return custom_field_labels(kind.namespaced, kind.selectable_fields)
     return field_labels(kind.group, kind.version, kind.name)
-
-
-def parse_version(text: str) -> int | None:
-    """A resourceVersion as a number (`007` is 7), or None."""
-    if text.isascii() and text.isdigit() and int(text) < _LARGEST:
-        return int(text)
-    return None
 
 
 def check_list(options: ListOptions) -> None:

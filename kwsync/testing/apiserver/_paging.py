@@ -31,11 +31,18 @@ class Token(NamedTuple):
 def parse_token(text: str) -> Token:
     """Read a token; 400 for what is none."""
     try:
-        document = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        decoded = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except ValueError:
+        raise _invalid("illegal base64 data at input byte 0") from None
+    try:
+        document = json.loads(decoded)
         return Token(int(document["rv"]), str(document["start"]).removeprefix("/").removesuffix("\0"))
     except (ValueError, KeyError, TypeError):
-        why = "invalid character 'i' looking for beginning of value"
-        raise _status.bad_request(f"invalid continue token: continue key is not valid: {why}") from None
+        raise _invalid("invalid character 'i' looking for beginning of value") from None
+
+
+def _invalid(why: str) -> _status.ApiError:
+    return _status.bad_request(f"invalid continue token: continue key is not valid: {why}")
 
 
 class Page(NamedTuple):

@@ -9,7 +9,8 @@ from kwsync.testing.apiserver._api import Api, Call
 from kwsync.testing.apiserver._collection import Row
 from kwsync.testing.apiserver._kind import Kind
 from kwsync.testing.apiserver._negotiate import Accepted, negotiate
-from kwsync.testing.apiserver._options import ListOptions, check_list, parse_version
+from kwsync.testing.apiserver._numbers import parse_version
+from kwsync.testing.apiserver._options import ListOptions, check_list
 from kwsync.testing.apiserver._paging import NEWEST, Page, Token, page_of, parse_token
 from kwsync.testing.apiserver._reply import Reply
 from kwsync.testing.apiserver._scale import scale_of
@@ -30,7 +31,8 @@ def get(api: Api, call: Call, target: Target, kind: Kind) -> Reply:
     version = call.query.get("resourceVersion", "")
     number = parse_version(version or "0")
     if number is None:
-        raise _status.bad_version(version)
+        # As on a watch, and not as on a list.
+        raise _status.unparsable_watch_version(version)
     await_version(api, call, kind, number)
     with api.lock:
         found = api.state.get(kind, target.namespace, target.name)
@@ -44,17 +46,17 @@ def view_for(api: Api, kind: Kind, accepted: Accepted, call: Call) -> View:
     if accepted.view == "object":
         return ObjectView(kind)
     if accepted.view == "table":
-        return TableView(kind, call.query.get("includeObject", ""), api.now)
+        return TableView(kind, call.query.get("includeObject", ""), api.now, accepted.version)
     return MetadataView()
 
 
 def list_objects(api: Api, call: Call, target: Target, kind: Kind, options: ListOptions) -> Reply:
     """A list, by the rules of its version and match (A2)."""
-    accepted = negotiate(call.accept, kind)
+    accepted = negotiate(call.accept, kind, collection=True)
     check_list(options)
     page = _page(api, call, target, kind, options)
     if accepted.view == "metadata":
-        raise _status.not_a_list(kind.name)
+        raise _status.not_a_list(kind.name, custom=kind.custom)
     body = view_for(api, kind, accepted, call).list(page.versions, page.metadata)
     return Reply(200, body, accepted.content_type)
 

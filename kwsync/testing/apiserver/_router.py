@@ -92,7 +92,7 @@ def _check_route(kind: Kind, target: Target) -> None:
     if kind.namespaced and not target.in_namespace and (target.name or (kind.custom and target.method != "GET")):
         raise missing
     if target.subresource and not _has_part(kind, target.subresource):
-        raise missing
+        raise _status.not_found(kind.plural, target.name, kind.group) if kind.custom else missing
     methods = _PART_METHODS if target.subresource else _OBJECT_METHODS if target.name else _COLLECTION_METHODS
     everywhere = kind.namespaced and not target.in_namespace
     if target.method not in methods or (everywhere and target.method != "GET"):

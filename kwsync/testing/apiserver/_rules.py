@@ -12,12 +12,14 @@ from kwsync.testing.apiserver._failure import quoted
 from kwsync.testing.apiserver._kind import Kind
 from kwsync.testing.apiserver._metadata import KNOWN, is_terminating
 from kwsync.testing.apiserver._names import dns_label_errors, label_key_errors, label_value_errors, subdomain_errors
+from kwsync.testing.apiserver._types import type_error
 
 Object = dict[str, Any]
 
 _DNS_LABELS = frozenset(("namespaces", "services"))
 _ANY_SEGMENT = frozenset(("roles", "rolebindings", "clusterroles", "clusterrolebindings"))
 _TYPE = ("apiVersion", "kind", "metadata")
+_STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 _FIELDS: dict[str, tuple[str, ...]] = {
     "configmaps": ("data", "binaryData", "immutable"),
     "secrets": ("data", "stringData", "type", "immutable"),
@@ -61,24 +63,43 @@ def without(object: Object, fields: Iterable[str]) -> Object:
 
 
 def check_type(kind: Kind, object: object) -> Object:
-    """The body as an object of this kind, whose kind and apiVersion may be missing; 400 for another one."""
-    if not isinstance(object, dict) or not isinstance(object.get("metadata", {}), dict | None):
-        raise _status.bad_request(
-            f'{kind.name} in version "{kind.version}" cannot be handled as a {kind.name}: json: cannot unmarshal'
-        )
-    name, version = object.get("kind", kind.name), object.get("apiVersion", kind.api_version)
-    if kind.custom and (name, version) != (kind.name, kind.api_version):
-        raise _status.bad_request(f"the object provided is unrecognized (must be of type {kind.name})")
-    if name != kind.name:
-        raise _status.bad_request(
-            f'{name} in version "{version}" cannot be handled as a {kind.name}: converting ({version}.{name}) to'
-            f" ({kind.group or 'core'}.{kind.name}): unknown conversion"
-        )
-    if version != kind.api_version:
-        raise _status.bad_request(
-            f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
-        )
+    """The body as an object of this kind, 400 for another one. Built-in kinds need not say what they are."""
+    if object is None:
+        return {}
+    if not isinstance(object, dict):
+        raise _unrecognized(kind, "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value")
+    name, version = object.get("kind") or "", object.get("apiVersion") or ""
+    if kind.custom:
+        _check_custom_type(kind, name, version, object)
+    elif (name or kind.name) != kind.name:
+        why = f"converting ({version}.{name}) to ({kind.group or 'core'}.{kind.name}): unknown conversion"
+        raise _not_handled(kind, name, version, why)
+    elif (version or kind.api_version) != kind.api_version:
+        why = f'no kind "{kind.name}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
+        raise _not_handled(kind, kind.name, version, why)
+    error = type_error(kind, object)
+    if error:
+        raise _not_handled(kind, kind.name, kind.version, error)
     return object
+
+
+def _check_custom_type(kind: Kind, name: str, version: str, object: Object) -> None:
+    if not name:
+        raise _unrecognized(kind, "Object 'Kind' is missing")
+    metadata = object.get("metadata")
+    for field, given, wanted in (("kind", name, kind.name), ("apiVersion", version, kind.api_version)):
+        if given != wanted:
+            cause = _status.Cause("FieldValueInvalid", field, f'Invalid value: "{given}": must be {wanted}')
+            own = metadata.get("name", "") if isinstance(metadata, dict) else ""
+            raise _status.invalid(name, own, [cause], kind.group)
+
+
+def _unrecognized(kind: Kind, why: str) -> _status.ApiError:
+    return _status.bad_request(f"the object provided is unrecognized (must be of type {kind.name}): {why}")
+
+
+def _not_handled(kind: Kind, name: str, version: str, why: str) -> _status.ApiError:
+    return _status.bad_request(f'{name} in version "{version}" cannot be handled as a {kind.name}: {why}')
 
 
 def check_place(object: Mapping[str, Any], namespace: str, name: str = "") -> None:
@@ -91,6 +112,10 @@ def check_place(object: Mapping[str, Any], namespace: str, name: str = "") -> No
     if name and metadata.get("name") and metadata["name"] != name:
         raise _status.bad_request(
             f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})"
+        )
+    if name and not metadata.get("name"):
+        raise _status.bad_request(
+            f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
         )
 
 
@@ -110,11 +135,15 @@ def _wrong_names(kind: Kind, metadata: Mapping[str, Any]) -> Iterable[tuple[str,
     name = str(metadata["name"])
     for error in _name_errors(kind, name):
         yield "metadata.name", f"Invalid value: {quoted(name)}: {error}"
+    for index, finalizer in enumerate(metadata.get("finalizers") or ()):
+        if "/" not in (finalizer or "") and finalizer not in _STANDARD_FINALIZERS:
+            why = "name is neither a standard finalizer name nor is it fully qualified"
+            yield f"metadata.finalizers[{index}]", f"Invalid value: {quoted(finalizer or '')}: {why}"
     for key, value in (metadata.get("labels") or {}).items():
         for error in label_key_errors(key):
             yield "metadata.labels", f"Invalid value: {quoted(key)}: {error}"
-        for error in label_value_errors(str(value)):
-            yield "metadata.labels", f"Invalid value: {quoted(str(value))}: {error}"
+        for error in label_value_errors(str(value or "")):
+            yield "metadata.labels", f"Invalid value: {quoted(str(value or ''))}: {error}"
 
 
 def _name_errors(kind: Kind, name: str) -> list[str]:

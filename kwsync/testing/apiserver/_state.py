@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 from kwsync.testing.apiserver import _lifecycle, _status
 from kwsync.testing.apiserver._collection import ADDED, MODIFIED, Version
 from kwsync.testing.apiserver._defaults import complete
+from kwsync.testing.apiserver._failure import quoted
 from kwsync.testing.apiserver._kind import Kind
 from kwsync.testing.apiserver._metadata import born, carried, is_terminating
+from kwsync.testing.apiserver._numbers import parse_version
 from kwsync.testing.apiserver._rules import check_finalizers, check_object
 from kwsync.testing.apiserver._storage import Storage, key_of
 
@@ -214,12 +216,14 @@ def _check_versions(kind: Kind, old: Version, given: Mapping[str, Any]) -> None:
     if uid and uid != old.metadata["uid"]:
         key = f"/registry/{kind.plural}/{old.key}"
         raise _status.uid_conflict(kind.plural, name, group, key, uid, old.metadata["uid"])
+    if version and parse_version(version) is None:
+        raise _status.nameless_error(f"strconv.ParseUint: parsing {quoted(version)}: invalid syntax")
     if version and version != old.metadata["resourceVersion"]:
         raise _status.conflict(kind.plural, name, group)
     if not version and (kind.custom or kind.plural in _CONDITIONAL):
         text = "Invalid value: 0: must be specified for an update"
         cause = _status.Cause("FieldValueInvalid", "metadata.resourceVersion", text)
-        raise _status.invalid(kind.name, name, [cause], group)
+        raise _status.invalid(kind.plural, name, [cause], group)
 
 
 def _check_deletion(kind: Kind, old: Version, options: Deletion) -> None:

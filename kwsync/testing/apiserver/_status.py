@@ -212,15 +212,17 @@ def not_acceptable(accepted: Iterable[str] = BODY_TYPES) -> ApiError:
     return failure(406, "NotAcceptable", f"only the following media types are accepted: {', '.join(accepted)}")
 
 
-def nothing_acceptable() -> ApiError:
+def nothing_acceptable(*, collection: bool = True) -> ApiError:
     """An Accept that names no type the server knows, of a built-in kind (recorded: list-accept-unknown)."""
-    available = f"406: Not Acceptable\n\nAvailable representations: {', '.join((*BODY_TYPES, *STREAM_TYPES))}"
+    types = (*BODY_TYPES, *STREAM_TYPES) if collection else BODY_TYPES
+    available = f"406: Not Acceptable\n\nAvailable representations: {', '.join(types)}"
     return failure(406, "NotAcceptable", available, {})
 
 
-def not_a_list(kind: str) -> ApiError:
+def not_a_list(kind: str, *, custom: bool = False) -> ApiError:
     """PartialObjectMetadata asked of a list, whatever else Accept offers (recorded: list-partial-singular)."""
-    message = f"you requested PartialObjectMetadata, but the requested object is a list (*core.{kind}List)"
+    go = "*unstructured.UnstructuredList" if custom else f"*core.{kind}List"
+    message = f"you requested PartialObjectMetadata, but the requested object is a list ({go})"
     return failure(406, "NotAcceptable", message)
 
 

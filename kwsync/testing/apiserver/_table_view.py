@@ -18,12 +18,13 @@ class TableView:
 
     shared: object = None
 
-    def __init__(self, kind: Kind, include: str, now: Callable[[], datetime]) -> None:
+    def __init__(self, kind: Kind, include: str, now: Callable[[], datetime], version: str = "v1") -> None:
         self._kind = kind
         self._include = include_object(include)
         self._now = now
         self._head = {"kind": kind.name, "apiVersion": kind.api_version}
         self._columns_due = True
+        self._api_version = f"meta.k8s.io/{version}"
 
     def single(self, version: Version) -> bytes:
         """One object as a Table of one row."""
@@ -31,7 +32,8 @@ class TableView:
 
     def _one(self, document: dict[str, Any]) -> bytes:
         due, self._columns_due = self._columns_due, False
-        return dumps(object_table(self._kind, document, self._now(), self._include, with_columns=due))
+        shown = object_table(self._kind, document, self._now(), self._include, with_columns=due)
+        return dumps({**shown, "apiVersion": self._api_version})
 
     def bookmark(self, revision: int, *, initial_end: bool) -> bytes:
         """A meaningless row, whose object tells the end of the initial events (recorded: watch-table-bookmark)."""
@@ -43,4 +45,5 @@ class TableView:
     def list(self, versions: Iterable[Version], metadata: dict[str, Any]) -> bytes:
         """All objects as one Table."""
         documents = [{**self._head, **version.object} for version in versions]
-        return dumps(table(self._kind, documents, self._now(), metadata, self._include))
+        shown = table(self._kind, documents, self._now(), metadata, self._include)
+        return dumps({**shown, "apiVersion": self._api_version})

@@ -96,4 +96,5 @@ class MetadataView:
     def list(self, versions: Iterable[Version], metadata: dict[str, Any]) -> bytes:
         items = b",".join([self.single(each) for each in versions])
         head = dumps({"kind": "PartialObjectMetadataList", "apiVersion": META, "metadata": metadata})
-        return b'%b,"items":[%b]}' % (head[:-1], items)
+        # Unlike other lists this one has null for nothing.
+        return b'%b,"items":%b}' % (head[:-1], b"[%b]" % items if items else b"null")

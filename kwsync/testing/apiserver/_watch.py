@@ -15,7 +15,8 @@ from kwsync.testing.apiserver._feed import Feed
 from kwsync.testing.apiserver._kind import Kind
 from kwsync.testing.apiserver._lines import Lines, error_line
 from kwsync.testing.apiserver._negotiate import negotiate
-from kwsync.testing.apiserver._options import ListOptions, check_watch, parse_version
+from kwsync.testing.apiserver._numbers import parse_version
+from kwsync.testing.apiserver._options import ListOptions, check_watch
 from kwsync.testing.apiserver._reads import await_version, view_for
 from kwsync.testing.apiserver._selection import matcher, selected
 from kwsync.testing.apiserver._target import Target
@@ -45,7 +46,7 @@ class Watch:
     """The answer to one watch request; made when the request is known to be good, run on the connection's thread."""
 
     def __init__(self, api: Api, call: Call, target: Target, kind: Kind, options: ListOptions) -> None:
-        self._accepted = negotiate(call.accept, kind, stream=True)
+        self._accepted = negotiate(call.accept, kind, stream=True, collection=True)
         self._options = check_watch(options)
         number = parse_version(options.resource_version or "0")
         if number is None:

@@ -10,6 +10,7 @@ from kwsync.testing.apiserver._api import Api
 from kwsync.testing.apiserver._collection import Version
 from kwsync.testing.apiserver._events_api import to_new, to_stored
 from kwsync.testing.apiserver._kind import Kind
+from kwsync.testing.apiserver._numbers import parse_integer
 from kwsync.testing.apiserver._options import ListOptions
 from kwsync.testing.apiserver._rules import check_place, check_type, unknown_fields, with_times, without
 from kwsync.testing.apiserver._scale import scale_document, scaled
@@ -40,11 +41,12 @@ class Result(NamedTuple):
 def write_options(query: Mapping[str, str], kind: str, subresource: str = "") -> WriteOptions:
     """Read the parameters of a write; *kind* is that of the options: CreateOptions, UpdateOptions, PatchOptions."""
     options = WriteOptions(
-        bool(query.get("dryRun")), query.get("fieldValidation", ""), query.get("fieldManager", ""), subresource
+        "dryRun" in query, query.get("fieldValidation", ""), query.get("fieldManager", ""), subresource
     )
     causes = []
-    if query.get("dryRun", "All") not in ("All", ""):
-        causes.append(_not_supported("dryRun", query["dryRun"], '"All"'))
+    if query.get("dryRun", "All") != "All":
+        text = f'Unsupported value: ["{query["dryRun"]}"]: supported values: "All"'
+        causes.append(_status.Cause("FieldValueNotSupported", "dryRun", text))
     if options.field_validation not in _VALIDATIONS:
         causes.append(_not_supported("fieldValidation", options.field_validation, '"", "Ignore", "Strict", "Warn"'))
     if causes:
@@ -68,6 +70,10 @@ def create(api: Api, kind: Kind, namespace: str, body: Any, options: WriteOption
 def replace(api: Api, kind: Kind, namespace: str, name: str, body: Any, options: WriteOptions) -> Result:
     """Store an object over the one of its name."""
     if options.subresource == "scale":
+        if not isinstance(body, dict) or not all(
+            isinstance(body.get(name) or {}, dict) for name in ("metadata", "spec")
+        ):
+            raise _status.bad_request("the object provided is unrecognized (must be of type Scale)")
         with api.lock:
             old = api.state.get(kind, namespace, name)
             return _replaced(api, kind, namespace, name, scaled(old, body), options._replace(subresource=""))
@@ -109,13 +115,31 @@ def patch(api: Api, kind: Kind, namespace: str, name: str, media_type: str, body
         old = old or api.state.get(kind, namespace, name)
         document = _document(kind, old, options)
         changed = _PATCHES[media_type](document, body)
-        # A version in the patch is a precondition; without one the patch is about what is there now.
-        metadata = changed.get("metadata") or {}
-        changed["metadata"] = {
-            **metadata,
-            "resourceVersion": metadata.get("resourceVersion") or old.metadata["resourceVersion"],
-        }
-        return replace(api, kind, namespace, name, changed, options)
+        if media_type == _bodies.STRATEGIC:
+            # It is decoded into the type of the path, whatever it says of itself.
+            changed.update((name, document[name]) for name in ("kind", "apiVersion"))
+        if options.subresource == "scale":
+            # The version in it, and its type, are looked at there.
+            return replace(api, kind, namespace, name, changed, options)
+        return replace(api, kind, namespace, name, _patched(kind, old, changed), options)
+
+
+def _patched(kind: Kind, old: Version, changed: Object) -> Object:
+    """A patched object, if it is one; a version in the patch is a precondition, else it is about what is there now."""
+    try:
+        with_times(kind, check_type(kind, changed))
+    except _status.ApiError as error:
+        cause = _status.Cause("FieldValueInvalid", "patch", f"Invalid value: {error}")
+        raise _status.invalid("", "", [cause]) from None
+    metadata = changed.get("metadata") or {}
+    if metadata.get("uid", old.metadata["uid"]) != old.metadata["uid"]:
+        text = f'Invalid value: "{metadata["uid"]}": field is immutable'
+        raise _status.invalid(
+            kind.name, old.name, [_status.Cause("FieldValueInvalid", "metadata.uid", text)] * 2, kind.group
+        )
+    kept = {"name": old.name, "resourceVersion": old.metadata["resourceVersion"]}
+    given = {name: metadata.get(name) or value for name, value in kept.items()}
+    return {**changed, "metadata": {**metadata, **given}}
 
 
 _PATCHES = {
@@ -139,6 +163,8 @@ def _apply(
     if not options.field_manager:
         cause = _status.Cause("FieldValueRequired", "fieldManager", "Required value: is required for apply patch")
         raise _status.invalid_options([cause], "PatchOptions")
+    if not isinstance(body, dict) or not body.get("kind") or not body.get("apiVersion"):
+        raise _status.bad_request("invalid object type: /, Kind=")
     if old is None:
         configuration = _patch.apply(None, check_type(kind, body))
         metadata = {**configuration.get("metadata", {}), "name": name}
@@ -150,13 +176,20 @@ def _apply(
 def deletion(body: Mapping[str, Any], query: Mapping[str, str]) -> Deletion:
     """What a delete asks for, in its body or its query. Every propagation is taken for Background: nothing here
     collects garbage."""
+    if body.get("kind", "DeleteOptions") != "DeleteOptions":
+        raise _status.bad_request(
+            f'no kind "{body["kind"]}" is registered for version "{body.get("apiVersion", "")}" in scheme'
+            ' "pkg/runtime/scheme.go:111"'
+        )
     preconditions = body.get("preconditions") or {}
+    if not isinstance(preconditions, dict):
+        raise _status.bad_request("json: cannot unmarshal into Go struct field DeleteOptions.preconditions")
     grace = body.get("gracePeriodSeconds")
-    if grace is None and query.get("gracePeriodSeconds", "").lstrip("-").isdigit():
-        grace = int(query["gracePeriodSeconds"])
+    if grace is None and query.get("gracePeriodSeconds"):
+        grace = parse_integer(query["gracePeriodSeconds"])
     policy = body.get("propagationPolicy") or query.get("propagationPolicy") or "Background"
     if policy not in ("Background", "Foreground", "Orphan"):
-        values = '"Background", "Foreground", "Orphan"'
+        values = '"Foreground", "Background", "Orphan", "nil"'
         raise _status.invalid_options([_not_supported("propagationPolicy", policy, values)], "DeleteOptions")
     return Deletion(
         grace=grace,

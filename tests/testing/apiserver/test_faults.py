@@ -6,6 +6,7 @@ import gzip
 import http.client
 import json
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -144,10 +145,10 @@ class TestAnswers:
 
 class TestStreams:
     @pytest.mark.parametrize("make", [Fault.drop, Fault.reset])
-    def test_broken(self, api_server: ApiServer, watch: Open, make: type[Fault]) -> None:
+    def test_broken(self, api_server: ApiServer, watch: Open, make: Callable[[int], Fault]) -> None:
         """After so many events, initial ones included, the connection is gone."""
         write(api_server, "ab")
-        api_server.fail_next(make(3))  # type: ignore[arg-type,call-arg]
+        api_server.fail_next(make(3))
         stream = watch()
         write(api_server, "c")
         assert told(stream.events(3)) == [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]
@@ -256,7 +257,7 @@ class TestHistory:
         assert watch(resourceVersion=last).event()["object"]["code"] == 410
 
     def test_back_in_time(self, api_server: ApiServer, http: Http, watch: Open) -> None:
-        """After a restore the state is an older one, and a watch from the future waits until its version comes again."""
+        """After a restore the state is an older one, and a watch from the future waits for its version."""
         write(api_server, "a")
         then = api_server.resource_version
         write(api_server, "bc")

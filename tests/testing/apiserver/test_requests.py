@@ -254,10 +254,11 @@ class TestPages:
 
 class TestGet:
     def test_versions(self, http: Http, abc: list[str]) -> None:
-        """A2: any version that has come gives the newest object; nonsense is 400."""
+        """A2: any version that has come gives the newest object; nonsense is 500 without a reason, as on a watch."""
         for version in ("", "0", abc[0]):
             assert http.get(f"{MAPS}/a", resourceVersion=version).version == abc[0]
-        assert http.get(f"{MAPS}/a", resourceVersion="x").status == 400
+        answer = http.get(f"{MAPS}/a", resourceVersion="abc")
+        assert (answer.status, answer.body) == (500, recorded("watch-rv-unparsable"))
 
     def test_missing(self, http: Http) -> None:
         """A4: what is not there is 404 with the name and the plural in its details (get-404)."""
@@ -329,6 +330,40 @@ class TestWrites:
         body = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\ndata:\n  k: |\n    text\n"
         answer = http("POST", MAPS, body, Content_Type="application/yaml")
         assert (answer.status, answer.body["data"]) == (201, {"k": "text\n"})
+
+    @pytest.mark.parametrize(
+        "metadata",
+        [
+            {"labels": "x"},
+            {"labels": {"a": 1}},
+            {"annotations": []},
+            {"name": 1},
+            {"finalizers": "x"},
+            {"finalizers": [1]},
+            7,
+        ],
+    )
+    def test_types(self, http: Http, abc: list[str], metadata: Any) -> None:
+        """Values of a wrong type are 400 in an object and 422 in a patch, never a fault of the server."""
+        given = {"name": "a", **metadata} if isinstance(metadata, dict) else metadata
+        assert http("POST", MAPS, {**config_map(), "metadata": given}).status == 400
+        for kind in ("merge-patch", "strategic-merge-patch"):
+            patch = {"metadata": metadata}
+            answer = http("PATCH", f"{MAPS}/a", patch, Content_Type=f"application/{kind}+json")
+            assert answer.status in (400, 422)
+
+    @pytest.mark.parametrize("body", [[], "x", 1, {"spec": 1}, {"metadata": {"name": "x"}, "spec": {"versions": [1]}}])
+    def test_nonsense(self, http: Http, body: Any) -> None:
+        """Whatever the body is, it is no fault of the server."""
+        for path in (MAPS, PODS, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"):
+            assert http("POST", path, body).status < 500
+
+    def test_custom_types(self, http: Http, api_server: ApiServer) -> None:
+        """A custom resource must say what it is, 400 without, 422 for another kind."""
+        api_server.create(definition())
+        assert http("POST", WIDGETS, {"metadata": {"name": "w"}}).status == 400
+        wrong = http("POST", WIDGETS, {**widget(), "kind": "Other"})
+        assert (wrong.status, wrong.body["details"]["causes"][0]["field"]) == (422, "kind")
 
     def test_too_large(self, http: Http) -> None:
         """A4: more than 3 MiB are 413."""
@@ -440,6 +475,11 @@ class TestRepresentations:
         wrong = http("GET", MAPS, Accept=f"{PARTIAL}, application/json;q=0.9")
         assert (wrong.status, wrong.body) == (406, recorded("list-partial-singular"))
         assert http("GET", f"{MAPS}/a", Accept=PARTIAL_LIST).status == 406
+
+    def test_nothing(self, http: Http) -> None:
+        """An empty list has an empty array, unless it is one of metadata, which has null."""
+        assert http.list_maps().body["items"] == []
+        assert http("GET", MAPS, Accept=PARTIAL_LIST).body["items"] is None
 
     def test_table(self, http: Http, abc: list[str]) -> None:
         """A Table has columns and rows, and as much of the object as is asked for."""

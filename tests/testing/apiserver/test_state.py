@@ -141,7 +141,7 @@ class TestCreate:
         assert seen.changes == []
 
     def test_status_is_dropped(self, state: State) -> None:
-        """A kind with the subresource status starts with the status of the server, not of the client; nodes excepted."""
+        """A kind with the subresource status starts with the status of the server, not of the client; not so nodes."""
         pod = state.create(named(state, "pods"), "default", {**meta(), "status": {"phase": "Running"}}).version
         node = state.create(named(state, "nodes"), "", {**meta(), "status": {"x": 1}}).version
         assert pod.object["status"]["phase"] == "Pending"
@@ -390,7 +390,7 @@ class TestHistory:
         state.create(maps, "default", meta())
         _recovery.forget_history(state)
         for revision in (1, state.revision + 1):
-            with pytest.raises(ValueError, match="forgotten|does not reach"):
+            with pytest.raises(ValueError, match=r"forgotten|does not reach"):
                 _recovery.turn_back(state, revision)
 
     def test_keys_as_in_etcd(self, state: State, maps: Kind) -> None:

@@ -115,13 +115,13 @@ class TestLife:
 
     def test_again(self) -> None:
         """After a stop it can be started on the same port, with the objects of before."""
-        server = ApiServer()
+        server, ports = ApiServer(), []
         for number in range(2):
             server.start()
-            port = server.port
+            ports.append(server.port)
             server.create(config_map(f"m{number}"))
             server.stop()
-        assert (server.port, len(server.list("cm"))) == (port, 2)
+        assert (len(set(ports)), len(server.list("cm"))) == (1, 2)
 
     def test_without_a_socket(self) -> None:
         """The objects can be put in place before anybody can connect."""

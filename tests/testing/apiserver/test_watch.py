@@ -41,7 +41,8 @@ def versions(events: list[dict[str, Any]]) -> list[str]:
 def ends_initial(event: dict[str, Any]) -> bool:
     """Whether an event is the bookmark at the end of the initial ones."""
     annotations = event["object"]["metadata"].get("annotations", {})
-    return event["type"] == "BOOKMARK" and annotations == {"k8s.io/initial-events-end": "true"}
+    found: bool = event["type"] == "BOOKMARK" and annotations == {"k8s.io/initial-events-end": "true"}
+    return found
 
 
 class TestWire:
@@ -235,7 +236,7 @@ class TestErrors:
 class TestSelectors:
     def test_labels(self, api_server: ApiServer, watch: Open) -> None:
         """Trap 8: what starts to match is ADDED; what stops is DELETED as it matched, at the new version."""
-        stream = watch(labelSelector="sel=yes", timeoutSeconds=2)
+        stream, last = watch(labelSelector="sel=yes", timeoutSeconds=1), ""
         for label, value in (("no", "1"), ("yes", "2"), ("yes", "3"), ("no", "4"), ("no", "5")):
             patch = {"metadata": {"labels": {"sel": label}}, "data": {"k": value}}
             if value == "1":

@@ -179,7 +179,7 @@ def labelled(name: str, **labels: str) -> dict[str, Any]:
 
 def definition(**more: Any) -> dict[str, Any]:
     """The definition of widgets.example.com, in v1 and v2."""
-    versions = [
+    versions: list[dict[str, Any]] = [
         {"name": name, "served": True, "storage": name == "v1", "subresources": {"status": {}}} for name in ("v1", "v2")
     ]
     names = {"plural": "widgets", "kind": "Widget", "shortNames": ["wd"]}

@@ -1,0 +1,115 @@
+"""The bytes of one watch to its events, and to the version that is safe to resume from. Pure: no I/O, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kwsync import _json
+from kwsync._events import EventType, WatchEvent, ends_initial_events, line_type, resource_version_of
+from kwsync._lines import DocumentJoiner, LineSplitter
+from kwsync._query import WatchOptions
+from kwsync.errors import ErrorOrigin, WatchError, is_status, status_error
+
+
+class Decoder:
+    """What is known while a stream is read."""
+
+    def __init__(self, options: WatchOptions) -> None:
+        self.path = ""
+        """For errors."""
+        self.error: WatchError | None = None
+        """The last error that the stream told."""
+        self.skipped_lines = 0
+        self.skipped: list[bytes] = []
+        """The lines that were skipped since somebody emptied it."""
+        self._initial = options.resource_version in (None, "0") or options.send_initial_events is True
+        self._marked = options.send_initial_events is True  # only the bookmark ends the initial events
+        self._splitter = LineSplitter(options.max_line_bytes)
+        self._joiner = DocumentJoiner(options.max_line_bytes)
+        self.resource_version = None if self._initial else options.resource_version
+        """What to resume from once the last event has been delivered.
+
+        Of the events that tell the initial state none counts: they come in the order of their names (client-go's rule,
+        B009 in its conformance list). The first event that is no ADDED counts, or with ``send_initial_events`` the
+        bookmark that ends the initial events.
+        """
+
+    @property
+    def overflow(self) -> bool:
+        """A line is longer than allowed; `lines` gave all those before it."""
+        return self._splitter.overflow
+
+    def lines(self, piece: bytes) -> list[bytes]:
+        """The lines that a piece of the body completes."""
+        return self._splitter.feed(piece)
+
+    def event(self, line: bytes) -> WatchEvent | None:
+        """The event of a line; None for one that tells nothing, is skipped, or is part of an indented document."""
+        try:
+            document = _json.loads(line)
+        except ValueError:
+            return self._odd(line)
+        kind = line_type(document)
+        if kind is None:
+            return self._odd(line)
+        if kind is EventType.ERROR:
+            return self._error(document.get("object"), ErrorOrigin.STREAM)
+        found = document["object"]
+        version = resource_version_of(found)
+        initial = self._initial and self._still_initial(kind, found)
+        if version is not None and not initial:
+            self.resource_version = version
+        return WatchEvent(kind, found, version, None, None, initial and self._marked and kind is EventType.ADDED)
+
+    def at_end(self) -> Iterator[WatchEvent]:
+        """After a clean end: a line without its own end is no event, since it may be cut. But an error is told."""
+        for text in [*self._joiner.feed(self._splitter.rest()), *self._joiner.rest()]:
+            event = self._error_of(text)
+            if event is not None:
+                yield event
+            else:
+                self._skip(text)
+
+    def _still_initial(self, kind: EventType, found: dict[str, Any]) -> bool:
+        if self._marked:
+            self._initial = not (kind is EventType.BOOKMARK and ends_initial_events(found))
+        else:
+            self._initial = kind is EventType.ADDED
+        return self._initial
+
+    def _odd(self, line: bytes) -> WatchEvent | None:
+        event = None
+        for text in self._joiner.feed(line):
+            told = self._error_of(text)
+            if told is None and text is not line and line_type(_decoded(text)) is not None:
+                told = self.event(text)
+            if told is None:
+                self._skip(text)
+            event = event or told
+        return event
+
+    def _error_of(self, text: bytes) -> WatchEvent | None:
+        """The error that a document tells: a Status where a stream should be, or an event of type ERROR."""
+        document = _decoded(text)
+        if is_status(document):
+            return self._error(document, ErrorOrigin.HTTP)
+        if line_type(document) is EventType.ERROR:
+            return self._error(document.get("object"), ErrorOrigin.STREAM)
+        return None
+
+    def _error(self, document: object, origin: ErrorOrigin) -> WatchEvent:
+        self.error = status_error(document, origin, path=self.path)
+        return WatchEvent(EventType.ERROR, error=self.error)
+
+    def _skip(self, text: bytes) -> None:
+        if text.strip():  # blank lines keep proxies awake
+            self.skipped_lines += 1
+            self.skipped.append(text)
+
+
+def _decoded(text: bytes) -> Any:
+    try:
+        return _json.loads(text)
+    except ValueError:
+        return None

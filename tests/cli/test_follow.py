@@ -1,0 +1,210 @@
+"""Following one kind: what is asked of the server after each end, and what ends it for good."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kwsync import CancelToken, Client, Cluster, Resource, WatchError
+from kwsync.cli import _follow
+from kwsync.cli._follow import Follower, Subject
+from kwsync.testing import (
+    ApiServer,
+    End,
+    Event,
+    Head,
+    Http,
+    List,
+    Raw,
+    Rst,
+    ScriptedServer,
+    Stall,
+    bookmark,
+    pod,
+    status,
+)
+
+QUIET = (Head(), Stall())
+
+
+@pytest.fixture(autouse=True)
+def short_delays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_follow, "FIRST_DELAY", 0.01)
+    monkeypatch.setattr(_follow, "LONGEST_DELAY", 0.02)
+
+
+@contextlib.contextmanager
+def following(server: ScriptedServer | ApiServer, **options: Any) -> Iterator[Iterator[str]]:
+    """The events in words: verb, name, version, and whether they are of the first state."""
+    cancel = CancelToken()
+    with Client(Cluster(server.url)) as client:
+        events = Follower(Subject(client=client, resource=Resource.parse("pods"), **options), cancel).events()
+        try:
+            yield (
+                f"{event.type} {event.key.name} {event.resource_version or ''}{' initial' * event.initial}".rstrip()
+                for event in events
+            )
+        finally:
+            cancel.set()
+            events.close()  # type: ignore[attr-defined]
+
+
+def versions(server: ScriptedServer) -> list[str | None]:
+    """The version that each watch began with; "list" for a list."""
+    return [
+        request.query.get("resourceVersion", "none") if "watch" in request.query else "list"
+        for request in server.requests
+    ]
+
+
+def test_state_then_changes() -> None:
+    """The state comes first, then SYNCED, then changes from the list's version on."""
+    script = [Head(), Event("ADDED", pod("b", "11")), Event("MODIFIED", pod("a", "12")), Stall()]
+    with ScriptedServer([List("10", [pod("a", "5")])], script) as server, following(server) as events:
+        assert list(itertools.islice(events, 4)) == ["ADDED a 5 initial", "SYNCED", "ADDED b 11", "MODIFIED a 12"]
+    assert versions(server) == ["list", "10"]
+
+
+def test_resumes_after_a_clean_end() -> None:
+    """When the server closes, the next watch begins where the last event or bookmark was; nothing is listed again."""
+    first = [Head(), Event("ADDED", pod("a", "11")), Event("BOOKMARK", bookmark("20")), End()]
+    second = [Head(), Event("ADDED", pod("b", "21")), Stall()]
+    with ScriptedServer([List("10", [])], first, second) as server, following(server) as events:
+        assert list(itertools.islice(events, 3)) == ["SYNCED", "ADDED a 11", "ADDED b 21"]
+    assert versions(server) == ["list", "10", "20"]
+
+
+def test_resumes_after_a_broken_connection(caplog: pytest.LogCaptureFixture) -> None:
+    """A connection that breaks is told, waited out, and resumed; that it goes on is told, too."""
+    first = [Head(), Event("ADDED", pod("a", "11")), Rst()]
+    second = [Head(), Event("ADDED", pod("b", "12")), Stall()]
+    with ScriptedServer([List("10", [])], first, second) as server, following(server) as events:
+        assert list(itertools.islice(events, 3)) == ["SYNCED", "ADDED a 11", "ADDED b 12"]
+    assert versions(server) == ["list", "10", "11"]
+    warnings = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert warnings[0].startswith("pods: ")
+    assert "trying again in" in warnings[0]
+    assert warnings[1:] == ["pods: following again"]
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [
+        pytest.param([Head(), Event("ERROR", status(410, "Expired")), End()], id="in the stream"),
+        pytest.param([Http(410, status(410, "Gone"))], id="as an answer"),
+    ],
+)
+def test_lists_again_after_410(gone: list[Any], caplog: pytest.LogCaptureFixture) -> None:
+    """A version that is too old brings a new list, which is told as changes; only -v hears of it."""
+    caplog.set_level(logging.INFO, "kwsync")
+    lists = [List("10", [pod("a", "1"), pod("b", "2")])], [List("90", [pod("b", "80"), pod("c", "81")])]
+    with ScriptedServer(lists[0], gone, lists[1], QUIET) as server, following(server) as events:
+        found = list(itertools.islice(events, 7))
+        server.wait_for_requests(3)
+    assert found[:3] == ["ADDED a 1 initial", "ADDED b 2 initial", "SYNCED"]
+    assert found[3:] == ["MODIFIED b 80", "ADDED c 81", "DELETED a 1", "SYNCED"]
+    assert versions(server)[:3] == ["list", "10", "list"]
+    assert [record.levelname for record in caplog.records if "410" in record.getMessage()] == ["INFO"]
+
+
+def test_lists_again_after_a_lost_line() -> None:
+    """A line that could not be read may have been a change, so the state is read anew."""
+    torn = [Head(), Raw(b"{nonsense\n"), End()]
+    with ScriptedServer([List("10", [])], torn, [List("20", [pod("a", "15")])], QUIET) as server:
+        with following(server) as events:
+            assert list(itertools.islice(events, 3)) == ["SYNCED", "ADDED a 15", "SYNCED"]
+        assert versions(server)[:3] == ["list", "10", "list"]
+
+
+def test_waits_out_an_overloaded_server(caplog: pytest.LogCaptureFixture) -> None:
+    """429 and 5xx are waited out, also before anything was shown."""
+    scripts = [Http(429, "slow down")], [Http(503, status(503, "ServiceUnavailable"))], [List("10", [])], QUIET
+    with ScriptedServer(*scripts) as server, following(server) as events:
+        assert next(events) == "SYNCED"
+    assert [record.getMessage().split(";")[0] for record in caplog.records][:2] == [
+        "pods: 429: slow down",
+        "pods: 503 ServiceUnavailable",
+    ]
+
+
+def test_waits_out_everything_once_it_runs() -> None:
+    """After the first state neither a refused credential nor a missing right ends it: both may come back."""
+    refused = [Http(401, status(401, "Unauthorized"))], [Http(403, status(403, "Forbidden"))]
+    later = [Head(), Event("ADDED", pod("a", "11")), Stall()]
+    with ScriptedServer([List("10", [])], *refused, later) as server, following(server) as events:
+        assert list(itertools.islice(events, 2)) == ["SYNCED", "ADDED a 11"]
+    assert versions(server) == ["list", "10", "10", "10"]
+
+
+def test_does_not_hammer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that ends every watch at once is asked at a growing distance."""
+    waits: list[float] = []
+
+    class Token(CancelToken):
+        def wait(self, timeout: float | None = None) -> bool:
+            waits.append(timeout or 0.0)
+            if len(waits) == 3:
+                self.set()
+            return self.is_set()
+
+    monkeypatch.setattr(_follow, "FIRST_DELAY", 1.0)
+    monkeypatch.setattr(_follow, "LONGEST_DELAY", 30.0)
+    with ScriptedServer([List("10", [])], default=[Head(), End()]) as server, Client(Cluster(server.url)) as client:
+        token = Token()
+        events = Follower(Subject(client=client, resource=Resource.parse("pods")), token).events()
+        assert [str(event.type) for event in events] == ["SYNCED"]
+    assert waits == [2.0, 4.0, 8.0]
+
+
+@pytest.mark.parametrize("code", [400, 401, 403, 404, 405, 406, 422])
+def test_gives_up_at_the_start(code: int) -> None:
+    """What waiting will not mend is raised at once."""
+    with ScriptedServer([Http(code, status(code))]) as server, following(server) as events:
+        with pytest.raises(WatchError) as caught:
+            next(events)
+        assert caught.value.status_code == code
+    assert len(server.requests) == 1
+
+
+def test_gives_up_when_the_kind_is_gone() -> None:
+    """A kind that is served no more ends it, also after a good time."""
+    with ScriptedServer([List("10", [])], [Http(404, "404 page not found")]) as server, following(server) as events:
+        assert next(events) == "SYNCED"
+        with pytest.raises(WatchError, match="404"):
+            next(events)
+
+
+def test_gives_up_without_a_server() -> None:
+    """At the start nobody waits for a server that refuses connections; later it is waited for."""
+    with ApiServer() as server:
+        url = server.url
+    with Client(Cluster(url)) as client, pytest.raises(WatchError, match="refused"):
+        next(Follower(Subject(client=client, resource=Resource.parse("pods")), CancelToken()).events())
+
+
+def test_survives_a_restart() -> None:
+    """A server that restarts, and has forgotten its history, is followed again without a gap."""
+    with ApiServer() as server, following(server) as events:
+        server.create(pod_with_spec("a"))
+        assert list(itertools.islice(events, 2))[1] == "SYNCED"
+        server.restart()
+        server.create(pod_with_spec("b"))
+        assert next(events).startswith("ADDED b")
+
+
+def pod_with_spec(name: str) -> dict[str, Any]:
+    return pod(name, spec={"containers": [{"name": "main", "image": "x"}]})
+
+
+def test_cancelled_before_it_began() -> None:
+    """With a token that is set already nothing is asked."""
+    token = CancelToken()
+    token.set()
+    with ScriptedServer() as server, Client(Cluster(server.url)) as client:
+        assert list(Follower(Subject(client=client, resource=Resource.parse("pods")), token).events()) == []
+    assert server.requests == []
