@@ -20,6 +20,7 @@ The rooms, from the ground up (each imports only what stands above it here):
     _session, _call           a request as a user, and its error answers; a verb under one deadline
     _discovery, _paging       names that only a server knows; lists
     _client                   Client
+    _decode                   the bytes of a stream to its events, and what to resume from
     _watch                    watch_resource and WatchStream
     _thread                   WatchThread
     typing                    protocols to annotate with and to write fakes for

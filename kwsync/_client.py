@@ -58,7 +58,7 @@ class Client:
         if not isinstance(cluster, Cluster):
             raise TypeError(f"cluster must be a kwsync.Cluster, not {type(cluster).__name__}")
         if credential is not None and (isinstance(credential, type) or not isinstance(credential, Credential)):
-            raise TypeError("credential must have the methods of kwsync.credentials.Credential")
+            raise TypeError("credential must have authorize() and refresh(); for a token there is BearerToken(token)")
         _check_seconds("connect_timeout", connect_timeout)
         _check_seconds("request_timeout", request_timeout)
         who = credential_for(cluster) if credential is None else credential
@@ -89,7 +89,8 @@ class Client:
         return self._session.cluster
 
     def __repr__(self) -> str:
-        return f"<Client {self.cluster!r} as {self._session.credential!r}>"
+        # Not the credential's repr, which may be the user's own and show everything.
+        return f"<Client {self.cluster!r} as {type(self._session.credential).__name__}>"
 
     def __enter__(self) -> Client:
         return self

@@ -76,21 +76,26 @@ def _short(document: object) -> str:
 
 @attrs.frozen(slots=False)  # one is made for every event, and a frozen class with slots takes twice the time
 class WatchEvent:
-    """One event of a watch."""
+    """One event of a watch: a frozen value.
+
+    Attributes:
+        type: what happened, an `EventType`.
+        object: as the server sent it; None for ERROR and SYNCED.
+        resource_version: the object's ``metadata.resourceVersion``.
+        error: for ERROR only, a `WatchError`.
+        old_object: for MODIFIED and DELETED of an informer, the state before.
+        initial: part of the initial state that was asked for by ``send_initial_events``, not a change. (Without that
+            option nothing tells the first ADDED events from later ones.)
+        final_state_unknown: for a DELETED that a relist found, whose object is the last one known.
+    """
 
     type: EventType
     object: dict[str, Any] | None = attrs.field(default=None, repr=_short)
-    """The object as the server sent it; None for ERROR and SYNCED."""
     resource_version: str | None = None
-    """The object's ``metadata.resourceVersion``."""
     error: WatchError | None = None
-    """For ERROR only."""
     old_object: dict[str, Any] | None = attrs.field(default=None, repr=_short)
-    """From an informer: the state before a MODIFIED or DELETED."""
     initial: bool = False
-    """Part of the initial state that was asked for by ``send_initial_events``, not a change."""
     final_state_unknown: bool = False
-    """A DELETED that a relist found: the object is the last one known."""
 
     @property
     def key(self) -> ObjectKey:

@@ -48,7 +48,8 @@ class WatchThread:
     *on_bookmark*, *on_synced*); *on_error* with a `WatchError`; *on_end* once with a `WatchEnd`, at the thread's end.
     Each name is also a decorator (``@thread.on_added``), used before `start`; a second callback for one name raises.
     What a callback raises, even SystemExit, goes to *on_error* with origin CALLBACK and ends nothing; what *on_error*
-    and *on_end* raise is only logged. A callback that takes long holds up the next, and in the end the server.
+    and *on_end* raise is only logged, and so are errors where there is neither *on_error* nor *on_event*. A callback
+    that takes long holds up the next, and in the end the server.
 
     **Ending.** `stop` may be called from a callback, a signal handler, any thread, before `start`, and twice.
 
@@ -200,8 +201,11 @@ class WatchThread:
         return thread is not None and thread.is_alive()
 
     def healthy(self) -> bool:
-        """Does the thread run, with a stream that is open? For a liveness probe; see also `last_activity`."""
-        return self.is_alive() and self._stream.end is None
+        """Does the thread run, and has its server answered with a stream that is open? For a probe.
+
+        A server that has gone silent since then is not seen: look at `last_activity`.
+        """
+        return self.is_alive() and self._stream.is_connected
 
     @property
     def last_activity(self) -> float | None:
@@ -251,6 +255,8 @@ class WatchThread:
     def _deliver(self, event: WatchEvent) -> None:
         self._call("on_event", event)
         if event.error is not None:
+            if not self._callbacks.keys() & {"on_event", "on_error"}:
+                log.warning("%s: %s", self._name, event.error)  # nobody else would tell
             self._call("on_error", event.error)
         else:
             self._call(_CALLBACK_OF[event.type], event)

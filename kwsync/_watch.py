@@ -55,15 +55,15 @@ def watch_resource(
         resource: ``"pods"``, ``"apps/v1/deployments"``, ``"crontabs.v1.stable.example.com"`` or a `Resource`. A short
             name that is not built in is asked from the server first.
         client: None for the process's own, made by `Client.from_default` when it is first needed.
-        namespace: None for all namespaces.
+        namespace: None, or an empty string, for all namespaces.
         name: only the object of this name (a field selector on ``metadata.name``).
         label_selector: as Kubernetes writes it (``"app=web,tier!=db"``), or a mapping.
         field_selector: the same; which fields there are depends on the kind.
         view: ``"metadata"`` for PartialObjectMetadata, ``"table"`` for kubectl's columns.
         resource_version: give only what changed after it; None for the present state as ADDED events, then changes.
         resource_version_match: ``"NotOlderThan"``, together with *send_initial_events* only.
-        timeout_seconds: whole seconds after which the server closes the stream; None for its own limit. Our own
-            deadline lies 10 s behind it.
+        timeout_seconds: whole seconds after which the server closes the stream; None for its own limit, which is below
+            an hour. Our own deadline is 10 s later, or 3,660 s where the server has the choice.
         allow_watch_bookmarks: ask for BOOKMARK events, which tell how far the stream has come.
         send_initial_events: True for the state first, then a bookmark that ends it (Kubernetes 1.32 or later).
         max_line_bytes: a longer event is an ERROR and ends the stream.
@@ -97,9 +97,9 @@ def watch_resource(
 class WatchStream:
     """The events of one watch: an iterator and a context manager, made by `watch_resource`.
 
-    One thread at a time reads it; `close` and the properties are for any thread. Like a file, it is closed by
-    ``with``, by `close`, at its end, or when nobody holds it any more: a ``for`` loop over an anonymous one closes it
-    on ``break``.
+    One thread at a time reads it (another gets ValueError from ``next()``, as with generators); `close` and the
+    properties are for any thread. Like a file, it is closed by ``with``, by `close`, at its end, or when nobody holds
+    it any more: a ``for`` loop over an anonymous one closes it on ``break``.
     """
 
     __slots__ = ("__weakref__", "_events", "_reader")
@@ -164,6 +164,11 @@ class WatchStream:
     def end(self) -> WatchEnd | None:
         """Why it ended; None while it is open."""
         return self._reader.end
+
+    @property
+    def is_connected(self) -> bool:
+        """Has the server answered, and is the stream still open?"""
+        return self._reader.guard.last_byte is not None and self.end is None
 
     @property
     def last_activity(self) -> float | None:

@@ -79,21 +79,27 @@ class WatchError(KwsyncError):
     """One failure, as a value: an ERROR event carries it, ``raise event.error`` works, `Client` verbs raise it.
 
     The lower exception, where there is one, is the ``__cause__``; neither it nor a field holds a credential.
+
+    Attributes:
+        error_type: 400, 401, 404 and 500 by their names, any other code UNKNOWN_ERROR; SYSTEM_ERROR without a code.
+        origin: where it arose, an `ErrorOrigin`.
+        status_code: HTTP status, or the Status object's ``code``; 0 when no answer came. What this side refuses in the
+            server's place has the server's code: 401 without a credential, 400 for a provider that cannot watch.
+        resource_path: path of the request, without the cluster's base path.
+        reason: Kubernetes' reason (``Expired``, ``Forbidden`` …), empty where none was given.
+        message: for people.
+        retry_after: seconds the server asked to wait, from Retry-After or ``details.retryAfterSeconds``.
+        status: the Status object, where there was one.
     """
 
     error_type: ErrorType
     origin: ErrorOrigin
     status_code: int = 0
-    """HTTP status, or the Status object's ``code``; 0 when no answer came."""
     resource_path: str = ""
-    """Path of the request, without the cluster's base path."""
     reason: str = ""
-    """Kubernetes' reason (``Expired``, ``Forbidden`` …), empty where none was given."""
     message: str = ""
     retry_after: float | None = None
-    """Seconds the server asked to wait, from Retry-After or ``details.retryAfterSeconds``."""
     status: dict[str, Any] | None = attrs.field(default=None, repr=False)
-    """The Status object, where there was one."""
 
     @property
     def is_expired(self) -> bool:
@@ -102,13 +108,16 @@ class WatchError(KwsyncError):
 
     @property
     def is_permanent(self) -> bool:
-        """The same request will fail again until somebody changes it or the server.
+        """Trying again does not help: the request or the configuration has to be changed, or the server.
 
-        Some permanent errors come as 500 with an empty reason (seen on kube-apiserver 1.36: a resource version that is
-        no number, a create with a resource version): those are told by their message.
+        401 and 403 do not count, since tokens rotate and rights are granted while a program waits. Some permanent
+        errors come as 500 with an empty reason (seen on kube-apiserver 1.36: a resource version that is no number, a
+        create with a resource version): those are told by their message.
         """
         if self.status_code == 500 and not self.reason:
             return any(sign in self.message for sign in _PERMANENT_500)
+        if self.origin is ErrorOrigin.CONFIG and not self.status_code:
+            return True
         return self.status_code in (400, 404, 405, 406, 413, 415, 422) and not self.is_expired
 
     def __str__(self) -> str:

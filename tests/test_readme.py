@@ -17,11 +17,28 @@ def test_python_compiles(block: str) -> None:
     compile(block, "README.md", "exec")
 
 
-def test_scripted_server() -> None:
-    """The block about tests without a cluster runs, and what it asserts holds."""
-    [block] = [block for block in BLOCKS if "ScriptedServer" in block]
+@pytest.mark.parametrize("server", ["ApiServer", "ScriptedServer"])
+def test_without_a_cluster(server: str) -> None:
+    """The blocks about tests without a cluster run, and what they assert holds."""
+    [block] = [block for block in BLOCKS if f"with {server}(" in block]
 
-    exec(compile(block, "README.md", "exec"), {"kwsync": __import__("kwsync")})
+    exec(compile(block, "README.md", "exec"), {})
+
+
+def test_imports() -> None:
+    """Each block imports what it uses, so that it can be pasted alone."""
+    for block in BLOCKS:
+        assert "import kwsync" in block, block
+        assert ("signal." in block) == ("import signal" in block), block
+
+
+def test_two_commands() -> None:
+    """The first two blocks are one line each: one shows the demo, one passes the tests."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    demo, tests = (block.splitlines() for block in blocks[:2])
+
+    assert (len(demo), "kwsync demo" in demo[0]) == (1, True)
+    assert (len(tests), "pytest" in tests[0]) == (1, True)
 
 
 def test_names() -> None:

@@ -9,12 +9,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from . import cancel, idle, imports, latency, lines, machine, report, streams, throughput
+from . import apiserver, cancel, idle, imports, latency, lines, machine, report, streams, throughput
 from .children import DIRECT
 from .server import serving
 
 SECTIONS: dict[str, Callable[[report.Settings, str], Iterator[report.Figure]]] = {
-    module.SECTION: module.measure for module in (throughput, lines, cancel, idle, imports, streams, latency)
+    module.SECTION: module.measure for module in (throughput, lines, cancel, idle, imports, streams, latency, apiserver)
 }
 
 

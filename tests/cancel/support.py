@@ -283,6 +283,12 @@ _SCENES: list[tuple[str, Any, str, list[bool]]] = [
         [False, True],
     ),
     (
+        "unframed-line",
+        _scripted(Head1(), _EVENT, _HALF_LINE, Stall(), events=1),
+        "_sockets._guarded ssl.read",
+        [False, True],
+    ),
+    (
         "chunk",
         _scripted(Head(), _EVENT, CutChunk(b'{"ty', 99), Stall(), events=1),
         "_sockets._guarded ssl.read",

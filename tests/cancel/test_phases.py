@@ -49,6 +49,8 @@ def test_each_phase(phase: Phase, way: str) -> None:
         assert watching.watch.end == WatchEnd(REASONS[way])
         assert len(watching.events) == scene.events
         assert took < (POLLED if way == "event" else AT_ONCE)
+        if isinstance(watching.watch, kwsync.WatchStream):
+            assert watching.watch.skipped_lines == 0  # what was on its way is no line that was cut
         if scene.server is not None:
             scene.server.wait_for_disconnect(LIMIT)
 

@@ -15,7 +15,7 @@ from functools import partial
 import pytest
 
 import kwsync
-from kwsync import CancelToken, Client, EndReason, WatchStream
+from kwsync import CancelToken, Client, Cluster, EndReason, WatchStream
 from kwsync.testing import (
     CutChunk,
     End,
@@ -232,6 +232,16 @@ def test_refused() -> None:
             before = alive()
             for _ in range(100):
                 assert [event.error is None for event in watch(client, threading.Event())] == [False]
+            assert alive() - before == Counter()
+
+
+def test_never_connected() -> None:
+    """Connections that time out leave nothing either."""
+    with ScriptedServer(connect_stall=True) as server, no_collector():
+        with Client(Cluster(server.url), connect_timeout=0.02) as client:
+            before = alive()
+            for _ in range(5):
+                assert [event.error is None for event in watch(client)] == [False]
             assert alive() - before == Counter()
 
 

@@ -28,8 +28,10 @@ class Found(NamedTuple):
     reason: str = ""
 
 
-def find_binaries(announce: Callable[[str], object] | None = None, limit: float = BUILD_LIMIT) -> Found:
-    """Look in KUBEBUILDER_ASSETS, then in the cache; build with Go when the cache has nothing yet."""
+def find_binaries(
+    announce: Callable[[str], object] | None = None, limit: float = BUILD_LIMIT, *, build: bool = True
+) -> Found:
+    """Look in KUBEBUILDER_ASSETS, then in the cache; *build* with Go when the cache has nothing yet."""
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if assets:
         if _is_complete(Path(assets)):
@@ -43,6 +45,8 @@ def find_binaries(announce: Callable[[str], object] | None = None, limit: float 
     go = shutil.which("go")
     if go is None:
         return Found(None, "KUBEBUILDER_ASSETS is not set, and Go is not installed to build an API server")
+    if not build:
+        return Found(None, "the API server is not built: python -m tests.controlplane build, some minutes, once")
     if announce is not None:
         announce(f"building kube-apiserver {version()} into {folder}; this takes some minutes, once")
     with _locked(folder):

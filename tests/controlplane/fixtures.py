@@ -19,13 +19,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     asked = any("control_plane" in getattr(item, "fixturenames", ()) for item in session.items)
     if asked and not session.config.option.collectonly:
         terminal = session.config.pluginmanager.get_plugin("terminalreporter")
-        session.config.stash[FOUND] = find_binaries(terminal and terminal.write_line)
+        session.config.stash[FOUND] = find_binaries(terminal and terminal.write_line, build=must_run())
 
 
 @pytest.fixture(scope="session")
 def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane]:
     """One real control plane for all tests of the session; each test works in a namespace of its own."""
-    found = pytestconfig.stash.get(FOUND, None) or find_binaries()
+    found = pytestconfig.stash.get(FOUND, None) or find_binaries(build=must_run())
     if found.folder is None:
         give_up(found.reason)
     with ControlPlane(found.folder) as plane:
@@ -41,8 +41,13 @@ def real_namespace(control_plane: ControlPlane) -> Iterator[str]:
     control_plane.request("DELETE", f"/api/v1/namespaces/{name}").checked()
 
 
+def must_run() -> bool:
+    """Is the server required, as in CI? Elsewhere nobody is made to wait for a build without being asked."""
+    return os.environ.get(REQUIRED) == "1"
+
+
 def give_up(reason: str) -> NoReturn:
-    """Skip what needs the server, or fail where the server is required, as in CI."""
-    if os.environ.get(REQUIRED) == "1":
+    """Skip what needs the server, or fail where the server is required."""
+    if must_run():
         pytest.fail(f"{REQUIRED}=1, but: {reason}", pytrace=False)
     pytest.skip(reason)
