@@ -25,6 +25,7 @@ The rooms, from the ground up (each imports only what stands above it here):
     _thread                   WatchThread
     typing                    protocols to annotate with and to write fakes for
     testing/                  an API server in memory, and a server that follows a script, for tests without a cluster
+    cli/, __main__            the command line, with the extra kwsync[cli]
 """
 
 from kwsync._cancel import CancelToken

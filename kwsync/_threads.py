@@ -17,6 +17,6 @@ def start_thread(target: Callable[[], None], name: str) -> threading.Thread:
     thread = make_thread(target, name)
     try:
         thread.start()
-    except RuntimeError as error:
-        raise OSError(errno.EAGAIN, "no further thread can be started") from error
+    except RuntimeError:
+        raise OSError(errno.EAGAIN, "no further thread can be started") from None
     return thread

@@ -48,5 +48,7 @@ def test_example(example: str, tmp_path: Path) -> None:
 def test_faults_are_named() -> None:
     """The table has every fault there is, and no other."""
     _, _, rest = TEXT.partition("| `Fault.` |")
-    named = [name for row in re.findall(r"^\| (`.*?) \|", rest.partition("\n\n")[0], re.MULTILINE) for name in CALL(row)]
+    named = [
+        name for row in re.findall(r"^\| (`.*?) \|", rest.partition("\n\n")[0], re.MULTILINE) for name in CALL(row)
+    ]
     assert sorted(named) == sorted(name for name, value in vars(Fault).items() if isinstance(value, classmethod))

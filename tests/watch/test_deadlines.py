@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -202,9 +203,15 @@ class TestConnecting:
         with ProxyServer(stall=True) as proxy:
             self.give_up("https://a.test", proxy.url)
 
-    def test_proxy_that_drips(self) -> None:
+    @pytest.mark.parametrize("secured", [False, True], ids=["http", "https"])
+    def test_proxy_that_drips(self, secured: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A proxy that answers to CONNECT a letter at a time."""
-        with ScriptedServer([RawBytes(b"HTTP/1.1 200 "), drip(b"O")]) as proxy:
+        tls = None
+        if secured:
+            authority = TestCA()
+            monkeypatch.setenv("SSL_CERT_FILE", str(authority.write(tmp_path)))
+            tls = authority.server_context("127.0.0.1")
+        with ScriptedServer([RawBytes(b"HTTP/1.1 200 "), drip(b"O")], tls=tls) as proxy:
             self.give_up("https://a.test", proxy.url)
 
     def test_handshake_behind_a_proxy(self) -> None:

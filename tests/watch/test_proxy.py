@@ -307,3 +307,16 @@ class TestEnvironment:
             with Client(Cluster(server.url, proxy_url=proxy.url)) as client:
                 assert_clean(watch(client), "a")
             assert len(proxy.requests) == 1
+
+
+def test_another_proxy_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the environment names another proxy, no kept connection is used: the login is for that proxy alone."""
+    answers = (Http(200, {"kind": "PodList", "items": []}),) * 2
+    with ScriptedServer(*((answer,) for answer in answers)) as server, ProxyServer(("127.0.0.1", server.port)) as proxy:
+        with Client(Cluster(server.url)) as client:
+            client.list("pods")
+            monkeypatch.setenv("http_proxy", with_login(proxy.url))
+            client.list("pods")
+        assert [request.headers.get("Proxy-Authorization") for request in proxy.requests] == [LOGIN]
+        assert all("Proxy-Authorization" not in request.headers for request in server.requests)
+        assert server.connections_accepted == 2

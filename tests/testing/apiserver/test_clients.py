@@ -101,8 +101,11 @@ class TestLightkube:
         """Its watch gives the state, then each change."""
         secure.create(config_map("a"))
         stream = client.watch(kind, server_timeout=SECONDS)
-        assert [next(stream)[0], secure.create(config_map("b")) and next(stream)[1].metadata.name] == ["ADDED", "b"]
-        secure.delete("configmaps", "b")
-        change, object = next(stream)
-        assert (change, object.metadata.name) == ("DELETED", "b")
+        found = [next(stream)]
+        secure.create(config_map("b"))
+        found.append(next(stream))
+        secure.delete("configmaps", "a")
+        found.append(next(stream))
         stream.close()
+        told = [(change, object.metadata.name) for change, object in found]
+        assert told == [("ADDED", "a"), ("ADDED", "b"), ("DELETED", "a")]

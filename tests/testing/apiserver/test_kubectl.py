@@ -106,7 +106,7 @@ class TestReading:
         rows = [line.split() for line in kubectl("api-resources", "--no-headers").splitlines()]
         assert ["pods", "po", "v1", "true", "Pod"] in rows
         assert ["deployments", "deploy", "apps/v1", "true", "Deployment"] in rows
-        assert ["widgets", "wd", "example.com/v1", "true", "Widget"] in rows
+        assert ["widgets", "wd", "example.com/v2", "true", "Widget"] in rows
 
     def test_get(self, kubectl: Kubectl) -> None:
         """A list has the columns of its kind, an object is what was stored, and what is not there is NotFound."""
@@ -220,12 +220,9 @@ class TestWriting:
 
     def test_scale(self, kubectl: Kubectl) -> None:
         """Scale changes the replicas alone."""
-        kubectl.server.create(deployment())
+        before = kubectl.server.create(deployment())["spec"]
         assert kubectl("scale", "deployment/web", "--replicas=5") == "deployment.apps/web scaled\n"
-        assert kubectl.server.get("deploy", "web")["spec"] == {
-            **kubectl.server.get("deploy", "web")["spec"],
-            "replicas": 5,
-        }
+        assert kubectl.server.get("deploy", "web")["spec"] == {**before, "replicas": 5}
 
     def test_delete(self, kubectl: Kubectl) -> None:
         """Delete waits until the object is gone; what is gone cannot be deleted."""
