@@ -11,6 +11,7 @@ thread, also in the middle of this module. What must be shared is shared through
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import weakref
@@ -19,6 +20,8 @@ from contextlib import contextmanager, suppress
 
 from kwsync import _clock, _threads
 from kwsync._events import EndReason
+
+log = logging.getLogger("kwsync.cancel")
 
 POLL_SECONDS = 0.05
 """How often plain events are looked at; a `CancelToken` needs no looking."""
@@ -80,7 +83,7 @@ class Guard:
 
     def ended(self) -> bool:
         """Was it ended from outside? The event counts at once, also before anybody has told of it."""
-        if not self.causes and self.event is not None and self.event.is_set():
+        if not self.causes and self.event is not None and _is_set(self.event):
             self.causes.append(EndReason.CANCELLED)
         return bool(self.causes)
 
@@ -232,6 +235,15 @@ class CancelToken(threading.Event):
         self._guards.pop(id(guard), None)
 
 
+def _is_set(event: threading.Event) -> bool:
+    """Ask an event; one that cannot tell (a subclass may do anything) ends its own operation, and no other."""
+    try:
+        return event.is_set()
+    except Exception:
+        log.exception("a cancel event raised, which counts as set")
+        return True
+
+
 class EventPoller:
     """Looks at plain events on one shared thread, which exists only while an event is registered."""
 
@@ -269,7 +281,7 @@ class EventPoller:
             guard = reference()
             if guard is None:
                 self._watched.pop(key, None)
-            elif event.is_set():
+            elif _is_set(event):
                 guard.interrupt(EndReason.CANCELLED)
 
     def _may_end(self) -> bool:
@@ -321,5 +333,5 @@ def cancelled_by(guard: Guard, cancel: threading.Event | None) -> Iterator[None]
 
 def check_cancel(cancel: object) -> None:
     """TypeError unless *cancel* is None or an event."""
-    if cancel is not None and not callable(getattr(cancel, "is_set", None)):
+    if cancel is not None and (isinstance(cancel, type) or not callable(getattr(cancel, "is_set", None))):
         raise TypeError(f"cancel takes a threading.Event or a kwsync.CancelToken, not {type(cancel).__name__}")

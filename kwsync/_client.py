@@ -294,6 +294,9 @@ class Client:
         """
         if not path.startswith("/") or any(character <= " " or character > "~" for character in path):
             raise ValueError(f"path must begin with a slash and be percent-encoded: {path!r}")
+        for name, value in (headers or {}).items():
+            if not (name.isascii() and name.isprintable() and value.isascii() and value.isprintable()):
+                raise ValueError("a header holds control or non-ASCII characters")  # it may be a secret
         if not (method.isascii() and method.isalpha()):
             raise ValueError(f"method must be a word like GET, not {method!r}")
         with self._call(timeout, cancel) as call:

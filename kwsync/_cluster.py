@@ -34,6 +34,11 @@ def _optional(*kinds: type) -> Callable[[object, attrs.Attribute[Any], object], 
     return check
 
 
+def _texts(instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
+    if not isinstance(value, Mapping) or not all(isinstance(text, str) for text in (*value, *value.values())):
+        raise TypeError(f"{attribute.name} must be a mapping of strings")
+
+
 @attrs.frozen
 class Cluster:
     """One Kubernetes API server, as a kubeconfig's cluster entry tells it.
@@ -61,7 +66,9 @@ class Cluster:
     name: str = attrs.field(default="", kw_only=True, validator=_optional(str))
     auth_provider: str | None = attrs.field(default=None, kw_only=True, validator=_optional(str))
     """Backstage's name of the way to authenticate (``serviceAccount``, ``localKubectlProxy`` …)."""
-    auth_metadata: Mapping[str, str] = attrs.field(factory=dict, kw_only=True, repr=lambda _: "<hidden>", hash=False)
+    auth_metadata: Mapping[str, str] = attrs.field(
+        factory=dict, kw_only=True, repr=lambda _: "<hidden>", hash=False, validator=_texts
+    )
 
     @property
     def provider(self) -> str | None:

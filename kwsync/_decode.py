@@ -11,6 +11,12 @@ from kwsync._lines import DocumentJoiner, LineSplitter
 from kwsync._query import WatchOptions
 from kwsync.errors import ErrorOrigin, WatchError, is_status, status_error
 
+_SHORTEST = 18
+"""No event is shorter than ``{"type":"ADDED",…``."""
+
+_INDENTED_BYTES = 256 * 1024
+"""An indented document is an error that should have been one line; those are small."""
+
 
 class Decoder:
     """What is known while a stream is read."""
@@ -26,7 +32,7 @@ class Decoder:
         self._initial = options.resource_version in (None, "0") or options.send_initial_events is True
         self._marked = options.send_initial_events is True  # only the bookmark ends the initial events
         self._splitter = LineSplitter(options.max_line_bytes)
-        self._joiner = DocumentJoiner(options.max_line_bytes)
+        self._joiner = DocumentJoiner(min(options.max_line_bytes, _INDENTED_BYTES))
         self.resource_version = None if self._initial else options.resource_version
         """What to resume from once the last event has been delivered.
 
@@ -46,6 +52,8 @@ class Decoder:
 
     def event(self, line: bytes) -> WatchEvent | None:
         """The event of a line; None for one that tells nothing, is skipped, or is part of an indented document."""
+        if len(line) < _SHORTEST and not line.strip():
+            return None  # blank lines keep proxies awake
         try:
             document = _json.loads(line)
         except ValueError:
@@ -103,7 +111,7 @@ class Decoder:
         return WatchEvent(EventType.ERROR, error=self.error)
 
     def _skip(self, text: bytes) -> None:
-        if text.strip():  # blank lines keep proxies awake
+        if text.strip():
             self.skipped_lines += 1
             self.skipped.append(text)
 

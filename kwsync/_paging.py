@@ -75,7 +75,7 @@ class Lister:
         return None if self.seconds is None else monotonic() + self.seconds
 
     def _pages(self, options: ListOptions, deadline: float | None) -> Iterator[ObjectList]:
-        resource = self.resource
+        resource, seen = self.resource, set[str]()
         while True:
             left = self.page_seconds if deadline is None else deadline - monotonic()
             with calling(self.session, left, self.cancel) as call:
@@ -84,8 +84,9 @@ class Lister:
             yield page
             if page.continue_token is None:
                 return
-            if page.continue_token == options.continue_token:  # it would go on for ever
+            if page.continue_token in seen:  # it would go on for ever
                 raise local_error(ErrorOrigin.DECODE, "the server told twice to continue at the same place")
+            seen.add(page.continue_token)
             options = attrs.evolve(
                 options, continue_token=page.continue_token, resource_version=None, resource_version_match=None
             )

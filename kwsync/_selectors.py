@@ -30,7 +30,7 @@ def label_selector(value: LabelSelector) -> str:
 def _label_requirement(key: str, wanted: str | Sequence[str] | None) -> str:
     _check_part(key, _LABEL_KEY, "label")
     if wanted is None:
-        return key
+        return _plain(key)
     values = [wanted] if isinstance(wanted, str) else wanted
     if not isinstance(values, (list, tuple)):
         raise TypeError(f"the values of label {key!r} must be a string, a list or None")
@@ -39,7 +39,7 @@ def _label_requirement(key: str, wanted: str | Sequence[str] | None) -> str:
     if not values:
         raise ValueError(f"label {key!r} can be in no empty list")
     # One value by equality: the server takes "in ()" for no value at all, not for the empty one.
-    return f"{key}={values[0]}" if len(values) == 1 else f"{key} in ({','.join(values)})"
+    return f"{_plain(key)}={_plain(values[0])}" if len(values) == 1 else f"{_plain(key)} in ({','.join(values)})"
 
 
 def field_selector(value: FieldSelector) -> str:
@@ -57,7 +57,12 @@ def field_selector(value: FieldSelector) -> str:
 def _field_requirement(key: str, wanted: str) -> str:
     _check_part(key, _FIELD_KEY, "field")
     escaped = _FIELD_SPECIAL.sub(r"\\\1", check_text(wanted, f"field {key!r}"))
-    return f"{key}={escaped}"
+    return f"{_plain(key)}={escaped}"
+
+
+def _plain(text: str) -> str:
+    """The string itself: a member of a string enum formats as its name before Python 3.12."""
+    return str.__str__(text)
 
 
 def _check_mapping(value: object, what: str) -> None:

@@ -30,6 +30,7 @@ SERVER_LIMIT_SECONDS = 3650.0
 
 _EXCERPT_BYTES = 200
 _LOGGED_SKIPS = 10
+_LINES_UNTIL_CHECK = 128
 
 
 def watch_resource(
@@ -116,19 +117,24 @@ class WatchStream:
         if reader.guard.ended():
             self._finish()
             raise StopIteration
-        try:
-            event = next(self._events, None)
-        except ValueError:  # another thread is just closing it
-            if not reader.guard.causes:
-                raise
-            event = None
+        if reader.pending is None:
+            self._advance()
         if reader.guard.causes:
             self._finish()  # who ended it found the generator running, and left the rest to this thread
+        event = reader.pending
         if event is None:
             raise StopIteration
-        # Last of all: a signal handler may raise before, and then the event is lost but not the way back to it.
+        # Last of all: where a signal handler raises before, the event is still there for the next call.
         reader.resource_version = reader.decoder.resource_version
+        reader.pending = None
         return event
+
+    def _advance(self) -> None:
+        try:
+            next(self._events, None)  # which leaves what it gives in the reader
+        except ValueError:  # another thread is just closing it
+            if not self._reader.guard.causes:
+                raise
 
     def __enter__(self) -> WatchStream:
         return self
@@ -201,6 +207,8 @@ class _Reader:
         self.guard = Guard(event=cancel)
         self.decoder = Decoder(options)
         self.started: float | None = None
+        self.pending: WatchEvent | None = None
+        """The event that has been read and not yet been handed out: a signal handler may raise in between."""
         self.resource_version = self.decoder.resource_version
         self._ends: list[WatchEnd] = []
         self._options = options
@@ -216,7 +224,9 @@ class _Reader:
         trouble: Exception | None = None
         try:
             with cancelled_by(self.guard, self.guard.event):
-                yield from self._read()
+                for event in self._read():
+                    self.pending = event
+                    yield event
             self.ended(EndReason.SERVER_CLOSED, self.decoder.error)
         except Interrupted:
             pass
@@ -227,7 +237,8 @@ class _Reader:
                 self.ended()
         try:  # CPython 3.13 lets close() tear a generator down that is just going on, if its yield is in no block
             if trouble is not None and not self.guard.ended():
-                yield self._failed(trouble)
+                self.pending = self._failed(trouble)
+                yield self.pending
         finally:
             self.ended()
 
@@ -267,10 +278,12 @@ class _Reader:
     def _events_of(self, answer: Answer) -> Iterator[WatchEvent]:
         decoder = self.decoder
         for piece in answer.pieces():
-            for line in decoder.lines(piece):
+            for number, line in enumerate(decoder.lines(piece)):
                 event = decoder.event(line)
                 if event is not None:
                     yield event
+                elif number % _LINES_UNTIL_CHECK == 0:
+                    self.guard.check()  # a megabyte of blank lines is read at once, and takes a while
             if decoder.skipped:
                 self._log_skipped()
             if decoder.overflow:

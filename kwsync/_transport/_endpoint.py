@@ -43,12 +43,15 @@ def endpoint_of(cluster: Cluster) -> Endpoint:
     try:
         url = urlsplit(text)
         port = url.port
-    except ValueError as error:
-        raise ConfigError(f"the cluster's server is no URL: {error}") from None
+    except ValueError:  # whose text may repeat a password
+        raise ConfigError("the cluster's server is no URL, or its port no number") from None
     if url.scheme not in ("http", "https") or not url.hostname or port == 0:
         raise ConfigError("the cluster's server must be a URL like https://host:6443")
     if url.username is not None or url.query or url.fragment:
         raise ConfigError("the cluster's server must be a URL without credentials, query or fragment")
+    name = cluster.tls_server_name
+    if name is not None and not (name.strip(".") and name.isprintable()):
+        raise ConfigError("the cluster's tls_server_name is no name")
     port = port or (443 if url.scheme == "https" else 80)
     proxy = choose_proxy(url.scheme, url.hostname, port, cluster.proxy_url, os.environ)
     return Endpoint(url.scheme, url.hostname, port, url.path.rstrip("/"), parse_proxy(proxy) if proxy else None)

@@ -6,6 +6,7 @@ packet on. So connections are made and kept here, and urllib3 does what it is be
 
 from __future__ import annotations
 
+import http.client
 import os
 import socket
 import weakref
@@ -13,7 +14,6 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from http.client import IncompleteRead
 from typing import Any
 
 import attrs
@@ -27,12 +27,14 @@ from kwsync._cluster import Cluster
 from kwsync._transport._coding import unpacked
 from kwsync._transport._endpoint import Endpoint, endpoint_of
 from kwsync._transport._faults import SHUT
-from kwsync._transport._sockets import connecting, dial, shut
+from kwsync._transport._sockets import connecting, dial, let_go, shut
 from kwsync._transport._tls import TLSContexts, proxy_context
 from kwsync.credentials import Authorization, Certificate
 
 CHUNK_BYTES = 1024 * 1024
 """No piece of a body that is handed up is larger, whatever a chunk's header announces."""
+
+_MOST_INTERIM = 100
 
 IDLE_CONNECTIONS = 8
 """Connections kept for the next request."""
@@ -50,6 +52,19 @@ class Request:
     body: bytes | None = attrs.field(default=None, repr=False)
 
 
+class _Response(http.client.HTTPResponse):
+    """Passes over all interim answers (RFC 9110, 15.2), where http.client knows only 100 Continue."""
+
+    def begin(self) -> None:
+        super().begin()
+        for _ in range(_MOST_INTERIM):
+            if not 101 < self.status < 200:
+                return
+            self.headers = self.msg = None  # type: ignore[assignment]
+            super().begin()
+        raise http.client.HTTPException("too many interim answers")
+
+
 class _Guarded:
     """The one private name of urllib3 in use, as in its own SOCKS support: how a connection gets its socket."""
 
@@ -64,9 +79,13 @@ class _Guarded:
 class PlainConnection(_Guarded, HTTPConnection):
     """HTTP."""
 
+    response_class = _Response
+
 
 class TLSConnection(_Guarded, HTTPSConnection):
     """HTTPS."""
+
+    response_class = _Response
 
 
 class Answer:
@@ -86,7 +105,7 @@ class Answer:
 
     def __exit__(self, *_: object) -> None:
         self._guard.detach()
-        if self._complete and self._guard.cause is None:
+        if self._complete and self.status >= 200 and self._guard.cause is None:
             self._transport.keep(self._kept)
         else:
             self._kept.close()
@@ -98,7 +117,7 @@ class Answer:
         raw: Iterator[bytes] = iter(partial(response.read1, CHUNK_BYTES, decode_content=False), b"")
         if response.chunked:
             raw = response.read_chunked(CHUNK_BYTES, decode_content=False)
-        yield from unpacked(raw, self.headers.get("Content-Encoding", ""), CHUNK_BYTES)
+        yield from unpacked(raw, self.headers.get("Content-Encoding", ""), CHUNK_BYTES, self._guard.check)
         self._complete = True
 
     def read(self) -> bytes:
@@ -224,10 +243,7 @@ class Transport:
         except BaseException as error:
             guard.detach()
             connection.close()
-            for sock in connecting.sockets or ():
-                if sock.fileno() >= 0:
-                    shut(sock)
-                    sock.close()
+            let_go(connecting.sockets or ())
             if isinstance(error, SHUT):  # what a signal handler raises is no such thing, and passes
                 guard.check()
             raise
@@ -265,17 +281,11 @@ class Transport:
             kept.obey(guard)
             kept.socket.settimeout(guard.remaining())
             kept.connection.timeout = guard.remaining()
-            kept.connection.request(
-                request.method,
-                _target(endpoint, request),
-                body=request.body,
-                headers=_headers(endpoint, request, authorization),
-                preload_content=False,
-            )
+            _ask(kept.connection, request, _target(endpoint, request), _headers(endpoint, request, authorization))
             response = kept.connection.getresponse()
             if kept.readers[0].at_end:  # http.client takes a head that breaks off for a whole one
                 response.close()
-                raise IncompleteRead(b"")
+                raise http.client.IncompleteRead(b"")
             return Answer(self, kept, response, guard)
         except BaseException as error:
             guard.detach()
@@ -283,6 +293,15 @@ class Transport:
             if isinstance(error, SHUT):
                 guard.check()
             raise
+
+
+def _ask(connection: HTTPConnection, request: Request, target: str, headers: Mapping[str, str]) -> None:
+    try:
+        connection.request(request.method, target, body=request.body, headers=headers, preload_content=False)
+    except (BrokenPipeError, ConnectionResetError):
+        if not request.body:
+            raise
+        # A server may refuse a body before it has read it all: then its answer is there to be read.
 
 
 def _close_all(idle: deque[_Kept]) -> None:

@@ -7,6 +7,7 @@ import socket
 import ssl
 import threading
 import weakref
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -95,6 +96,7 @@ class GuardedTLSSocket(_GuardedReads, ssl.SSLSocket):
 
     def do_handshake(self, *args: Any) -> None:  # gevent's takes no argument
         guard = connecting.guard
+        self.suppress_ragged_eofs = False  # an end that nobody has signed may be a cut by anybody on the way
         if guard is not None:
             self.settimeout(guard.remaining())
             guard.attach(partial(shut, self))
@@ -114,6 +116,23 @@ def shut(sock: socket.socket) -> None:
     """
     with suppress(OSError, ValueError):
         socket.socket.shutdown(sock, socket.SHUT_RDWR)
+
+
+def let_go(sockets: Iterable[socket.socket]) -> None:
+    """Close what an exception has left open, at whatever moment it came.
+
+    A socket may be half made, and while TLS takes one over two objects have the same descriptor, which must be closed
+    once: its number may belong to another thread right after.
+    """
+    closed = set()
+    for sock in sockets:
+        descriptor = sock.fileno()
+        if descriptor in closed:
+            socket.SocketType.detach(sock)
+        elif descriptor >= 0:
+            closed.add(descriptor)
+            shut(sock)
+            socket.SocketType.close(sock)
 
 
 def dial(host: str, port: int, guard: Guard) -> GuardedSocket:

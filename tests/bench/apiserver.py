@@ -43,7 +43,7 @@ def measure(settings: Settings, url: str) -> Iterator[Figure]:
         seconds = _into_watches(child, port, WATCHES, f"change {count}", count)
         events = {"watches": WATCHES, "writes": count}
         name = "events out of changes into many watches"
-        yield Figure(SECTION, name, WATCHES * count / seconds, "1/s", at_least(20_000), events)
+        yield Figure(SECTION, name, WATCHES * count / seconds, "1/s", at_least(10_000), events)
         times = _ticks(child, port, settings.pick(2_000, 50))
         yield Figure(SECTION, "write to event", percentile(times, 99), "ms p99", at_most(10), spread(times))
         times = [float(word) for word in child.ask(f"cycle {settings.pick(100, 5)}").split()]

@@ -94,7 +94,16 @@ def waits_in(thread: int | None, functions: str) -> bool:
     if frame is None:
         return False
     code = frame.f_code
-    return f"{Path(code.co_filename).stem}.{code.co_name}" in functions.split()
+    return f"{Path(code.co_filename).stem}.{code.co_name}" in functions.split() and _sleeps(thread)
+
+
+def _sleeps(identity: int | None) -> bool:
+    """Does the system let the thread sleep? True where it does not tell."""
+    number = next((thread.native_id for thread in threading.enumerate() if thread.ident == identity), None)
+    try:
+        return Path(f"/proc/self/task/{number}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+    except OSError:
+        return not Path("/proc/self/task").exists()
 
 
 def join(thread: threading.Thread, limit: float = LIMIT) -> None:
@@ -264,37 +273,38 @@ _EVENT = Event("ADDED", pod("first", "1"))
 _HALF_LINE = Raw(b'{"type":"ADDED","object":{"metadata"')
 _CUT_ERROR = Http(500, b"{", {"Content-Length": "1000"})
 
+_READING = "_sockets._guarded ssl.read"
 _SCENES: list[tuple[str, Any, str, list[bool]]] = [
     ("lookup", _lookup, "_cancel.wait", [False]),
     ("connect", _scripted(connect_stall=True), "_sockets._connect", [False, True]),
-    ("proxy", _proxy, "_sockets._guarded ssl.read", [False, True]),
+    ("proxy", _proxy, _READING, [False, True]),
     ("handshake", _scripted(handshake_stall=True), "ssl.do_handshake", [True]),
     ("handshake-in-tunnel", _inner_handshake, "ssl.do_handshake _sockets._guarded ssl.read", [False, True]),
-    ("headers", _scripted(NoHead()), "_sockets._guarded ssl.read", [False, True]),
-    ("headers-reused", _scripted(NoHead(), warm=True), "_sockets._guarded ssl.read", [False, True]),
-    ("deaf", _scripted(Blackhole()), "_sockets._guarded ssl.read", [False, True]),
-    ("discovery", _scripted(NoHead(), resource="widgets"), "_sockets._guarded ssl.read", [False, True]),
-    ("chunks", _scripted(Head(), _EVENT, Stall(), events=1), "_sockets._guarded ssl.read", [False, True]),
-    ("unframed", _scripted(Head1(), _EVENT, Stall(), events=1), "_sockets._guarded ssl.read", [False, True]),
+    ("headers", _scripted(NoHead()), _READING, [False, True]),
+    ("headers-reused", _scripted(NoHead(), warm=True), _READING, [False, True]),
+    ("deaf", _scripted(Blackhole()), _READING, [False, True]),
+    ("discovery", _scripted(NoHead(), resource="widgets"), _READING, [False, True]),
+    ("chunks", _scripted(Head(), _EVENT, Stall(), events=1), _READING, [False, True]),
+    ("unframed", _scripted(Head1(), _EVENT, Stall(), events=1), _READING, [False, True]),
     (
         "line",
         _scripted(Head(), _EVENT, _HALF_LINE, Stall(), events=1),
-        "_sockets._guarded ssl.read",
+        _READING,
         [False, True],
     ),
     (
         "unframed-line",
         _scripted(Head1(), _EVENT, _HALF_LINE, Stall(), events=1),
-        "_sockets._guarded ssl.read",
+        _READING,
         [False, True],
     ),
     (
         "chunk",
         _scripted(Head(), _EVENT, CutChunk(b'{"ty', 99), Stall(), events=1),
-        "_sockets._guarded ssl.read",
+        _READING,
         [False, True],
     ),
-    ("error-body", _scripted(_CUT_ERROR, Stall()), "_sockets._guarded ssl.read", [False, True]),
+    ("error-body", _scripted(_CUT_ERROR, Stall()), _READING, [False, True]),
 ]
 
 PHASES = [Phase(name, scene, functions, secure) for name, scene, functions, both in _SCENES for secure in both]

@@ -238,11 +238,11 @@ def test_refused() -> None:
 def test_never_connected() -> None:
     """Connections that time out leave nothing either."""
     with ScriptedServer(connect_stall=True) as server, no_collector():
-        with Client(Cluster(server.url), connect_timeout=0.02) as client:
-            before = alive()
-            for _ in range(5):
-                assert [event.error is None for event in watch(client)] == [False]
-            assert alive() - before == Counter()
+        client = Client(Cluster(server.url), connect_timeout=0.02)
+        before = alive()
+        for _ in range(5):
+            assert [event.error is None for event in watch(client)] == [False]
+        assert alive() - before == Counter()
 
 
 @pytest.mark.parametrize("state", ["unstarted", "ended", "failed", "refused", "closed while read"])

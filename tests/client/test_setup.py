@@ -205,5 +205,5 @@ class TestRepr:
 
     def test_tells(self, server: ScriptedServer) -> None:
         """It tells where requests go and who asks."""
-        assert repr(client_of(server, Anonymous())) == f"<Client {Cluster(server.url)!r} as Anonymous()>"
+        assert repr(client_of(server, Anonymous())) == f"<Client {Cluster(server.url)!r} as Anonymous>"
         assert repr(client_of(server)) == repr(client_of(server, Anonymous()))

@@ -40,6 +40,7 @@ class Kubectl:
             env=self.environment,
             capture_output=True,
             text=True,
+            check=False,
             timeout=LIMIT_SECONDS,
         )
 
