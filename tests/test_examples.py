@@ -1,4 +1,4 @@
-"""The examples, run as a user runs them, against a real API server."""
+"""The examples, run as a user runs them, against a real API server and against the one in memory."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import attrs
 import pytest
 
+import kwsync
+from kwsync.testing import ApiServer
 from tests.controlplane.server import ControlPlane
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -40,16 +44,46 @@ class Running:
         """Its exit code, after a signal if one is given."""
         if number is not None:
             self.process.send_signal(number)
-        rest, _ = self.process.communicate(timeout=LIMIT)
-        self.lines += rest.splitlines()
-        return self.process.returncode
+        assert self.process.stdout is not None
+        self.lines += self.process.stdout.read().splitlines()
+        return self.process.wait(LIMIT)
+
+
+@attrs.frozen
+class Place:
+    """A namespace of a server, and a way to change things there."""
+
+    namespace: str
+    kubeconfig: dict[str, Any]
+    client: kwsync.Client
+
+    def request(self, method: str, path: str, body: object = None) -> None:
+        """Change something, as the administrator; a patch is a merge patch."""
+        kind = "merge-patch+json" if method == "PATCH" else "json"
+        self.client.request(method, path, body=body, headers={"Content-Type": f"application/{kind}"})
+
+
+@pytest.fixture(params=["real", "memory"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """A fresh namespace on each kind of server."""
+    if request.param == "real":
+        plane: ControlPlane = request.getfixturevalue("control_plane")
+        kubeconfig = plane.kubeconfig()
+        namespace = request.getfixturevalue("real_namespace")
+    else:
+        server: ApiServer = request.getfixturevalue("api_server")
+        kubeconfig, namespace = server.kubeconfig(), "default"
+    path = tmp_path / "admin"
+    path.write_text(json.dumps(kubeconfig))
+    with kwsync.Client.from_kubeconfig(path) as client:
+        yield Place(namespace, kubeconfig, client)
 
 
 @pytest.fixture
-def environment(control_plane: ControlPlane, tmp_path: Path) -> dict[str, str]:
+def environment(place: Place, tmp_path: Path) -> dict[str, str]:
     """A user's environment: a kubeconfig, which is JSON so that no extra is needed."""
     path = tmp_path / "config"
-    path.write_text(json.dumps(control_plane.kubeconfig()))
+    path.write_text(json.dumps(place.kubeconfig))
     return {**os.environ, "KUBECONFIG": str(path), "PYTHONPATH": str(EXAMPLES.parent), "PYTHONWARNINGS": "error"}
 
 
@@ -78,26 +112,26 @@ def pod(name: str) -> dict[str, object]:
     return {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name}, "spec": {"containers": [container]}}
 
 
-def test_prints_pods(control_plane: ControlPlane, real_namespace: str, environment: dict[str, str]) -> None:
+def test_prints_pods(place: Place, environment: dict[str, str]) -> None:
     """01 prints a pod that is there and one that comes, and Ctrl-C ends it without a traceback."""
-    control_plane.request("POST", collection(real_namespace, "pods"), pod("first")).checked()
-    with running(environment, "01_print_pods.py", real_namespace) as example:
-        example.until(f"ADDED {real_namespace}/first")
-        control_plane.request("POST", collection(real_namespace, "pods"), pod("second")).checked()
-        example.until(f"ADDED {real_namespace}/second")
+    place.request("POST", collection(place.namespace, "pods"), pod("first"))
+    with running(environment, "01_print_pods.py", place.namespace) as example:
+        example.until(f"ADDED {place.namespace}/first")
+        place.request("POST", collection(place.namespace, "pods"), pod("second"))
+        example.until(f"ADDED {place.namespace}/second")
 
         assert example.end(signal.SIGINT) == 0
     assert not any("Traceback" in line for line in example.lines)
 
 
-def test_calls_back(control_plane: ControlPlane, real_namespace: str, environment: dict[str, str]) -> None:
+def test_calls_back(place: Place, environment: dict[str, str]) -> None:
     """02 tells changes and deletions while the main thread is free, and a signal stops it."""
-    with running(environment, "02_callbacks.py", real_namespace) as example:
+    with running(environment, "02_callbacks.py", place.namespace) as example:
         example.until("the main thread is free")
-        control_plane.request("POST", collection(real_namespace), config_map("one", k="v")).checked()
-        example.until(f"now {real_namespace}/one {{'k': 'v'}}")
-        control_plane.request("DELETE", f"{collection(real_namespace)}/one").checked()
-        example.until(f"gone {real_namespace}/one")
+        place.request("POST", collection(place.namespace), config_map("one", k="v"))
+        example.until(f"now {place.namespace}/one {{'k': 'v'}}")
+        place.request("DELETE", f"{collection(place.namespace)}/one")
+        example.until(f"gone {place.namespace}/one")
 
         assert example.end(signal.SIGTERM) == 0
     assert example.lines[-1] == "end CLOSED"
@@ -110,50 +144,48 @@ def test_cancels_after_seconds(environment: dict[str, str]) -> None:
     assert example.lines[-1] == "ended: CANCELLED"
 
 
-def test_resumes_by_hand(control_plane: ControlPlane, real_namespace: str, environment: dict[str, str]) -> None:
+def test_resumes_by_hand(place: Place, environment: dict[str, str]) -> None:
     """04 gives each change once across the ends of its streams."""
-    with running(environment, "04_resume_by_hand.py", real_namespace, "3") as example:
+    with running(environment, "04_resume_by_hand.py", place.namespace, "3") as example:
         example.until("state")
         for number in range(3):
-            control_plane.request("POST", collection(real_namespace), config_map(f"m{number}")).checked()
-            example.until(f"ADDED {real_namespace}/m{number}")
+            place.request("POST", collection(place.namespace), config_map(f"m{number}"))
+            example.until(f"ADDED {place.namespace}/m{number}")
 
         assert example.end() == 0
     added = [line for line in example.lines if line.startswith("ADDED")]
-    assert added == [f"ADDED {real_namespace}/m{number}" for number in range(3)]
+    assert added == [f"ADDED {place.namespace}/m{number}" for number in range(3)]
 
 
 @pytest.mark.parametrize("change", ["runs already", "runs later", "deleted"])
-def test_waits_for_a_phase(
-    control_plane: ControlPlane, real_namespace: str, environment: dict[str, str], change: str
-) -> None:
+def test_waits_for_a_phase(place: Place, environment: dict[str, str], change: str) -> None:
     """05 looks at the object and not at the verb: a pod may run already, come to run, or vanish."""
-    path = collection(real_namespace, "pods")
-    control_plane.request("POST", path, pod("it")).checked()
+    path = collection(place.namespace, "pods")
+    place.request("POST", path, pod("it"))
 
     def become_running() -> None:
-        control_plane.request("PATCH", f"{path}/it/status", {"status": {"phase": "Running"}}).checked()
+        place.request("PATCH", f"{path}/it/status", {"status": {"phase": "Running"}})
 
     if change == "runs already":
         become_running()
-    with running(environment, "05_wait_for_phase.py", real_namespace, "it", "Running", "20") as example:
-        example.until(f"{real_namespace}/it")
+    with running(environment, "05_wait_for_phase.py", place.namespace, "it", "Running", "20") as example:
+        example.until(f"{place.namespace}/it")
         if change == "runs later":
             become_running()
         elif change == "deleted":
-            control_plane.request("DELETE", f"{path}/it", {"gracePeriodSeconds": 0}).checked()
+            place.request("DELETE", f"{path}/it", {"gracePeriodSeconds": 0})
         code = example.end()
 
     assert (example.lines[-1], code) == (("deleted", 1) if change == "deleted" else ("Running", 0))
 
 
-def test_serves_wsgi(control_plane: ControlPlane, real_namespace: str, environment: dict[str, str]) -> None:
+def test_serves_wsgi(place: Place, environment: dict[str, str]) -> None:
     """06 answers requests from what its watch has seen, and its probe says that it watches."""
-    control_plane.request("POST", collection(real_namespace), config_map("seen")).checked()
+    place.request("POST", collection(place.namespace), config_map("seen"))
     with running(environment, "06_wsgi_application.py", "0") as example:
         example.until("http://")
         url = example.lines[-1]
-        wanted = f"{real_namespace}/seen"
+        wanted = f"{place.namespace}/seen"
         found = any(wanted in read(url) for _ in range(500))
 
         assert found, "the config map never came"
