@@ -1,5 +1,7 @@
 """For every test: no leak, no network but loopback, and the fixtures of both servers."""
 
+import importlib.util
+
 import pytest
 
 from tests import loopback
@@ -7,6 +9,18 @@ from tests import loopback
 pytest_plugins = ["kwsync.testing.pytest_plugin", "tests.controlplane.fixtures", "tests.leaks"]
 
 loopback.guard()
+
+MISSING = [name for name in ("click", "yaml") if importlib.util.find_spec(name) is None]
+collect_ignore = ["cli"] if MISSING else []
+
+
+def pytest_report_header() -> str | None:
+    """Say so when the command line cannot be tested."""
+    return (
+        f"tests/cli is left out, since the extra kwsync[cli] is not installed: {', '.join(MISSING)}"
+        if MISSING
+        else None
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -31,6 +30,13 @@ from kwsync.credentials import (
     TokenFile,
 )
 from kwsync.errors import ConfigError
+
+try:
+    import yaml
+except ImportError:  # the run with the lowest dependencies has no optional one
+    yaml = None  # type: ignore[assignment]
+
+needs_yaml = pytest.mark.skipif(yaml is None, reason="PyYAML is not installed")
 
 SECRET = "made-up-secret"
 CERTIFICATE = b"-----BEGIN CERTIFICATE-----\nbWFkZSB1cA==\n-----END CERTIFICATE-----\n"
@@ -450,17 +456,20 @@ class TestFiles:
 
 
 class TestFormats:
+    @needs_yaml
     def test_yaml(self, file: Path) -> None:
         """YAML, as kubectl writes it."""
         document = yaml.safe_dump(config({"certificate-authority": "ca.crt"}, {"token": "one"}))
         cluster, credential = load(file, document)
         assert (cluster.ca_file, credential) == (str(file.parent / "ca.crt"), BearerToken("one"))
 
+    @needs_yaml
     @pytest.mark.parametrize("prefix", ["\ufeff", "---\n", "# a comment\n", "\n\n"])
     def test_yaml_beginnings(self, file: Path, prefix: str) -> None:
         """A byte order mark, a document's start and comments do not matter."""
         assert load(file, prefix + yaml.safe_dump(config()))[0].name == "dev"
 
+    @needs_yaml
     @pytest.mark.parametrize("text", ["# nothing", "---", "null", "[]"])
     def test_yaml_nothing(self, file: Path, text: str) -> None:
         """A document that holds nothing is an empty kubeconfig."""
@@ -470,6 +479,7 @@ class TestFormats:
         """JSON works without PyYAML, with a byte order mark, too."""
         assert load(file, "\ufeff" + json.dumps(config()))[0].name == "dev"
 
+    @needs_yaml
     def test_extra(self, file: Path, no_yaml: None) -> None:
         """YAML without PyYAML is an error that names the extra."""
         assert 'pip install "kwsync[kubeconfig]"' in refused(file, yaml.safe_dump(config(user={"token": SECRET})))
@@ -486,6 +496,7 @@ class TestFormats:
             patch.setattr(builtins, "__import__", guarded)
             load(file, config())
 
+    @needs_yaml
     @pytest.mark.parametrize(
         "text",
         [
@@ -515,10 +526,12 @@ class TestFormats:
             monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
         assert "is neither YAML nor JSON" in refused(file, text)
 
+    @needs_yaml
     def test_line(self, file: Path) -> None:
         """The error says in which line."""
         assert "(line 2)" in refused(file, "a: b\nc: [}\n")
 
+    @needs_yaml
     def test_not_utf8(self, file: Path) -> None:
         """A file in another encoding is neither."""
         file.write_bytes(b"current-context: \xff\xff")

@@ -55,6 +55,8 @@ class Request:
 class _Response(http.client.HTTPResponse):
     """Passes over all interim answers (RFC 9110, 15.2), where http.client knows only 100 Continue."""
 
+    fp: Any = None  # for its finalizer, should a signal handler raise in the middle of __init__
+
     def begin(self) -> None:
         super().begin()
         for _ in range(_MOST_INTERIM):

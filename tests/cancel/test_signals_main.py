@@ -180,8 +180,6 @@ def test_closed_within_one_next(secure: bool) -> None:
             stream.close()
 
 
-# The finalizer of a response whose __init__ was broken off complains, from Python 3.13 on aloud.
-@pytest.mark.filterwarnings(r"ignore:Exception ignored in. <http\.client\.HTTPResponse:pytest.PytestWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS)
 @plain_and_tls
