@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import threading
 import traceback
@@ -129,7 +128,10 @@ def on_alarm(handler: Callable[[], object]) -> Iterator[Callable[[object], None]
 
     before = signal.signal(signal.SIGUSR1, run)
     try:
-        yield lambda _: os.kill(os.getpid(), signal.SIGUSR1)
+        main = threading.main_thread().ident
+        assert main is not None
+        # To this thread: a signal to the process may go to any, and then leaves this one waiting in its system call.
+        yield lambda _: signal.pthread_kill(main, signal.SIGUSR1)
     finally:
         signal.signal(signal.SIGUSR1, before)
 
