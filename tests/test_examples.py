@@ -9,7 +9,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +41,12 @@ class Running:
         pytest.fail(f"no line with {text!r}; it wrote {self.lines}")
 
     def end(self, number: signal.Signals | None = None) -> int:
-        """Its exit code, after a signal if one is given."""
-        if number is not None:
-            self.process.send_signal(number)
+        """Its exit code, after a signal if one is given: again and again, since wsgiref drops Ctrl-C in a request."""
+        for _ in range(LIMIT if number else 0):
+            if self.process.poll() is None and number is not None:
+                self.process.send_signal(number)
+                with suppress(subprocess.TimeoutExpired):
+                    self.process.wait(1)
         assert self.process.stdout is not None
         self.lines += self.process.stdout.read().splitlines()
         return self.process.wait(LIMIT)

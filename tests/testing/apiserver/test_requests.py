@@ -327,6 +327,7 @@ class TestWrites:
 
     def test_yaml(self, http: Http) -> None:
         """A body may be YAML."""
+        pytest.importorskip("yaml")
         body = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\ndata:\n  k: |\n    text\n"
         answer = http("POST", MAPS, body, Content_Type="application/yaml")
         assert (answer.status, answer.body["data"]) == (201, {"k": "text\n"})
