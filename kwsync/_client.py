@@ -13,7 +13,7 @@ from kwsync import _discovery, _json, _kubeconfig
 from kwsync._call import Call, calling
 from kwsync._cancel import check_cancel
 from kwsync._cluster import Cluster
-from kwsync._paging import Lister, ObjectList
+from kwsync._paging import Lister, ObjectList, read_page, whole
 from kwsync._query import FieldSelector, LabelSelector, ListOptions, accept, encode
 from kwsync._resources import Resource
 from kwsync._session import Session
@@ -154,7 +154,7 @@ class Client:
             resource_version_match=resource_version_match,
             limit=page_size,
         )
-        return self._lister(resource, options, timeout, cancel).whole()
+        return whole(self._lister(resource, options, timeout, cancel))
 
     def list_pages(
         self,
@@ -309,15 +309,20 @@ class Client:
 
     def _lister(
         self, resource: str | Resource, options: ListOptions, timeout: float | None, cancel: threading.Event | None
-    ) -> Lister:
+    ) -> Lister[ObjectList]:
         check_cancel(cancel)
         seconds = None if timeout is None else _check_seconds("timeout", timeout)
-        return Lister(self._session, resource, options, self._request_timeout, seconds, cancel)
+        return Lister(self._session, resource, options, self._request_timeout, seconds, cancel, read_page)
 
 
 def session_of(client: Client) -> Session:
     """Strictly private: what a watch sends its request with."""
     return client._session
+
+
+def page_seconds_of(client: Client) -> float:
+    """Strictly private: how long one page of a list may take."""
+    return client._request_timeout
 
 
 _defaults: dict[int, Client] = {}

@@ -9,7 +9,9 @@ from kwsync import _json
 from kwsync._events import EventType, WatchEvent, ends_initial_events, line_type, resource_version_of
 from kwsync._lines import DocumentJoiner, LineSplitter
 from kwsync._query import WatchOptions
-from kwsync.errors import ErrorOrigin, WatchError, is_status, status_error
+from kwsync._records import Change, record_of
+from kwsync._scan import scan_line
+from kwsync.errors import ErrorOrigin, WatchError, is_status, local_error, status_error
 
 _SHORTEST = 18
 """No event is shorter than ``{"type":"ADDED",…``."""
@@ -29,11 +31,12 @@ class Decoder:
         self.skipped_lines = 0
         self.skipped: list[bytes] = []
         """The lines that were skipped since somebody emptied it."""
-        self._initial = options.resource_version in (None, "0") or options.send_initial_events is True
+        self.initial = options.resource_version in (None, "0") or options.send_initial_events is True
+        """The next event may still tell the initial state."""
         self._marked = options.send_initial_events is True  # only the bookmark ends the initial events
         self._splitter = LineSplitter(options.max_line_bytes)
         self._joiner = DocumentJoiner(min(options.max_line_bytes, _INDENTED_BYTES))
-        self.resource_version = None if self._initial else options.resource_version
+        self.resource_version = None if self.initial else options.resource_version
         """What to resume from once the last event has been delivered.
 
         Of the events that tell the initial state none counts: they come in the order of their names (client-go's rule,
@@ -65,7 +68,7 @@ class Decoder:
             return self._error(document.get("object"), ErrorOrigin.STREAM)
         found = document["object"]
         version = resource_version_of(found)
-        initial = self._initial and self._still_initial(kind, found)
+        initial = self.initial and self._still_initial(kind, found)
         if version is not None and not initial:
             self.resource_version = version
         return WatchEvent(kind, found, version, None, None, initial and self._marked and kind is EventType.ADDED)
@@ -81,10 +84,10 @@ class Decoder:
 
     def _still_initial(self, kind: EventType, found: dict[str, Any]) -> bool:
         if self._marked:
-            self._initial = not (kind is EventType.BOOKMARK and ends_initial_events(found))
+            self.initial = not (kind is EventType.BOOKMARK and ends_initial_events(found))
         else:
-            self._initial = kind is EventType.ADDED
-        return self._initial
+            self.initial = kind is EventType.ADDED
+        return self.initial
 
     def _odd(self, line: bytes) -> WatchEvent | None:
         event = None
@@ -114,6 +117,37 @@ class Decoder:
         if text.strip():
             self.skipped_lines += 1
             self.skipped.append(text)
+
+
+class RecordDecoder(Decoder):
+    """Gives a `Change` for each event, its object as bytes, and one of type ERROR for a line that was skipped."""
+
+    def event(self, line: bytes) -> Any:
+        """As `Decoder.event`, with changes in the place of events."""
+        change = scan_line(line)
+        if change is None:
+            return self._long_way(line)
+        initial = self.initial and self._still_initial(change.type, {})
+        if change.record is not None and change.record.version and not initial:
+            self.resource_version = change.record.version
+        return change
+
+    def _long_way(self, line: bytes) -> Change | None:
+        skipped = self.skipped_lines
+        event = super().event(line)
+        if event is None:
+            return self._lost() if self.skipped_lines > skipped else None
+        if event.type in (EventType.ERROR, EventType.BOOKMARK) or event.object is None:
+            return Change(event.type, None, event.object, error=event.error, version=event.resource_version)
+        record = record_of(event.object)
+        if record is None:
+            self._skip(line)
+            return self._lost()
+        return Change(event.type, record, event.object)
+
+    def _lost(self) -> Change:
+        error = local_error(ErrorOrigin.DECODE, "a line of the watch is no event and was skipped", path=self.path)
+        return Change(EventType.ERROR, None, error=error)
 
 
 def _decoded(text: bytes) -> Any:

@@ -65,13 +65,22 @@ def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def key_of(document: object) -> ObjectKey:
+    """Namespace and name of an object (of a Table: of its first row); never fails, and is empty where there is none."""
+    metadata = _metadata_of(document)
+    return ObjectKey(_string(metadata.get("namespace")), _string(metadata.get("name")))
+
+
+def uid_of(document: object) -> str:
+    """``metadata.uid`` (of a Table: of its first row); empty where there is none."""
+    return _string(_metadata_of(document).get("uid"))
+
+
 def _short(document: object) -> str:
     """An object in a repr: its kind and key, not four kilobytes."""
     if not isinstance(document, dict):
         return repr(document)
-    metadata = _metadata_of(document)
-    key = ObjectKey(_string(metadata.get("namespace")), _string(metadata.get("name")))
-    return f"<{_string(document.get('kind')) or 'object'} {key}>"
+    return f"<{_string(document.get('kind')) or 'object'} {key_of(document)}>"
 
 
 @attrs.frozen(slots=False)  # one is made for every event, and a frozen class with slots takes twice the time
@@ -100,8 +109,7 @@ class WatchEvent:
     @property
     def key(self) -> ObjectKey:
         """Namespace and name of the object (of a Table: of its first row), empty strings where there is none."""
-        metadata = _metadata_of(self.object)
-        return ObjectKey(_string(metadata.get("namespace")), _string(metadata.get("name")))
+        return key_of(self.object)
 
 
 @attrs.frozen

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, Protocol, TypeVar
 
 import attrs
 
@@ -37,9 +37,21 @@ class ObjectList:
         return len(self.items)
 
 
+class Paged(Protocol):
+    """One page, whatever it is made of."""
+
+    @property
+    def continue_token(self) -> str | None:
+        """Where the next page begins; None after the last."""
+        ...
+
+
+P = TypeVar("P", bound=Paged)
+
+
 @attrs.frozen
-class Lister:
-    """One list: of what, and within which limits."""
+class Lister(Generic[P]):
+    """One list: of what, within which limits, and how an answer becomes a page."""
 
     session: Session
     resource: str | Resource
@@ -49,38 +61,42 @@ class Lister:
     seconds: float | None
     """For all pages; None for no limit beyond that of each page."""
     cancel: threading.Event | None
+    read: Callable[[Call, Request], P]
 
-    def pages(self) -> Iterator[ObjectList]:
+    def pages(self) -> Iterator[P]:
         """Page by page; 410 when they expire before the last is read."""
         yield from self._pages(self.options, self._deadline())
 
-    def whole(self) -> ObjectList:
-        """All pages as one list.
+    def all_pages(self) -> Iterator[tuple[bool, P]]:
+        """Page by page, and with each whether it is a first one.
 
-        When the pages expire on the way, the list is read once more in one piece (as client-go does): to go on where
-        the server offers to would mix two moments.
+        When the pages expire on the way, the list is read once more in one piece (as client-go does, B043): to go on
+        where the server offers to would mix two moments. All pages before a first one are void.
         """
-        deadline = self._deadline()
-        pages: list[ObjectList] = []
+        deadline, first = self._deadline(), True
         try:
             for page in self._pages(self.options, deadline):
-                pages.append(page)  # noqa: PERF402 - what came before an error counts
+                yield first, page
+                first = False
+            return
         except WatchError as error:
-            if not pages or not error.is_expired:
+            if first or not error.is_expired:
                 raise
-            pages.clear()
-        return _joined(pages or self._pages(attrs.evolve(self.options, limit=None), deadline))
+        first = True
+        for page in self._pages(attrs.evolve(self.options, limit=None), deadline):
+            yield first, page
+            first = False
 
     def _deadline(self) -> float | None:
         return None if self.seconds is None else monotonic() + self.seconds
 
-    def _pages(self, options: ListOptions, deadline: float | None) -> Iterator[ObjectList]:
+    def _pages(self, options: ListOptions, deadline: float | None) -> Iterator[P]:
         resource, seen = self.resource, set[str]()
         while True:
             left = self.page_seconds if deadline is None else deadline - monotonic()
             with calling(self.session, left, self.cancel) as call:
                 resource = call.resource(resource)
-                page = _read(call, resource.path(options.namespace), options)
+                page = self.read(call, _request(resource.path(options.namespace), options))
             yield page
             if page.continue_token is None:
                 return
@@ -92,12 +108,28 @@ class Lister:
             )
 
 
-def _read(call: Call, path: str, options: ListOptions) -> ObjectList:
+def _request(path: str, options: ListOptions) -> Request:
     headers = {"Accept": accept(options.view, "list"), "Accept-Encoding": "gzip"}
-    return _page_of(call.document(Request("GET", path, encode(options.pairs()), headers)), path)
+    return Request("GET", path, encode(options.pairs()), headers)
 
 
-def _page_of(document: dict[str, Any], path: str) -> ObjectList:
+def read_page(call: Call, request: Request) -> ObjectList:
+    """One page, its objects decoded."""
+    return page_of(call.document(request), request.path)
+
+
+def whole(lister: Lister[ObjectList]) -> ObjectList:
+    """All pages as one list."""
+    pages: list[ObjectList] = []
+    for first, page in lister.all_pages():
+        if first:
+            pages.clear()
+        pages.append(page)
+    return _joined(pages)
+
+
+def page_of(document: dict[str, Any], path: str) -> ObjectList:
+    """The page that a decoded answer holds; a DECODE error where it holds none."""
     kind = str(document.get("kind", ""))
     rows = kind == "Table"
     items = document.get("rows" if rows else "items")
@@ -131,8 +163,7 @@ def _fill_in(items: list[dict[str, Any]], document: dict[str, Any]) -> None:
         item.setdefault("apiVersion", api_version)
 
 
-def _joined(pages: Iterable[ObjectList]) -> ObjectList:
+def _joined(every: list[ObjectList]) -> ObjectList:
     """The first page tells version and columns: the others belong to the same moment."""
-    every = list(pages)
     items = every[0].items if len(every) == 1 else [item for page in every for item in page.items]
     return attrs.evolve(every[0], items=items, continue_token=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import threading
@@ -10,8 +11,11 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from kwsync import _threads
+from kwsync._backoff import Backoff
 from kwsync._client import Client
 from kwsync._events import EndReason, EventType, WatchEnd, WatchEvent
+from kwsync._following import PAGE_SIZE
+from kwsync._listwatch import list_and_watch
 from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector
 from kwsync._resources import Resource
 from kwsync._watch import watch_resource
@@ -39,9 +43,8 @@ _CALLBACK_OF = {
 class WatchThread:
     """Watches on a daemon thread and calls back.
 
-    The options are those of `watch_resource`. With ``reconnect=False`` there is one stream, and its end is the
-    thread's; say so, since the default is to change. (Following across the ends of streams, ``reconnect=True``, is not
-    there yet: NotImplementedError.)
+    The options are those of `list_and_watch`, which follows for ever and loses nothing. With ``reconnect=False`` it is
+    one stream of `watch_resource` instead, with the options of that one, and the end of the stream is the thread's.
 
     **Callbacks** are called one after another on the watch's own thread, never under a lock, each with one argument:
     *on_event* with every `WatchEvent`, before the one for its type (*on_added*, *on_modified*, *on_deleted*,
@@ -68,13 +71,17 @@ class WatchThread:
         field_selector: FieldSelector | None = None,
         view: str = "object",
         resource_version: str | None = None,
-        resource_version_match: str | None = None,
+        emit_initial: bool = True,
+        page_size: int | None = PAGE_SIZE,
         timeout_seconds: int | None = None,
-        allow_watch_bookmarks: bool | None = None,
-        send_initial_events: bool | None = None,
+        watch_list: bool = False,
+        backoff: Backoff | None = None,
         max_line_bytes: int = MAX_LINE_BYTES,
         cancel: threading.Event | None = None,
-        reconnect: bool = False,
+        resource_version_match: str | None = None,
+        allow_watch_bookmarks: bool | None = None,
+        send_initial_events: bool | None = None,
+        reconnect: bool = True,
         on_event: EventCallback | None = None,
         on_added: EventCallback | None = None,
         on_modified: EventCallback | None = None,
@@ -85,23 +92,34 @@ class WatchThread:
         on_end: EndCallback | None = None,
         thread_name: str | None = None,
     ) -> None:
-        if reconnect:
-            raise NotImplementedError("reconnecting needs list_and_watch, which is to come: pass reconnect=False")
-        self._stream = watch_resource(
-            resource,
-            client=client,
-            namespace=namespace,
-            name=name,
-            label_selector=label_selector,
-            field_selector=field_selector,
-            view=view,
-            resource_version=resource_version,
-            resource_version_match=resource_version_match,
-            timeout_seconds=timeout_seconds,
-            allow_watch_bookmarks=allow_watch_bookmarks,
-            send_initial_events=send_initial_events,
-            max_line_bytes=max_line_bytes,
-            cancel=cancel,
+        following: dict[str, Any] = {
+            "emit_initial": emit_initial,
+            "page_size": page_size,
+            "watch_list": watch_list,
+            "backoff": backoff,
+        }
+        single: dict[str, Any] = {
+            "resource_version_match": resource_version_match,
+            "allow_watch_bookmarks": allow_watch_bookmarks,
+            "send_initial_events": send_initial_events,
+        }
+        common: dict[str, Any] = {
+            "client": client,
+            "namespace": namespace,
+            "name": name,
+            "label_selector": label_selector,
+            "field_selector": field_selector,
+            "view": view,
+            "resource_version": resource_version,
+            "timeout_seconds": timeout_seconds,
+            "max_line_bytes": max_line_bytes,
+            "cancel": cancel,
+        }
+        _refuse(single if reconnect else following, reconnect=reconnect)
+        self._stream = (
+            list_and_watch(resource, **common, **following)
+            if reconnect
+            else watch_resource(resource, **common, **single)
         )
         self._name = thread_name or f"kwsync-watch-{resource}"
         self._starts: dict[str, tuple[int, threading.Thread]] = {}
@@ -144,7 +162,7 @@ class WatchThread:
         return self._register("on_bookmark", callback)
 
     def on_synced(self, callback: _C) -> _C:
-        """Decorator: *callback* gets each SYNCED event, which only a thread that reconnects has."""
+        """Decorator: *callback* gets each SYNCED event: a full state has been told. Only with ``reconnect=True``."""
         return self._register("on_synced", callback)
 
     def on_error(self, callback: _C) -> _C:
@@ -201,9 +219,10 @@ class WatchThread:
         return thread is not None and thread.is_alive()
 
     def healthy(self) -> bool:
-        """Does the thread run, and has its server answered with a stream that is open? For a probe.
+        """Does the thread run, and has its server answered with a watch that is open? For a probe.
 
-        A server that has gone silent since then is not seen: look at `last_activity`.
+        False while it lists, waits or connects. A server that has gone silent since then is not seen: look at
+        `last_activity`.
         """
         return self.is_alive() and self._stream.is_connected
 
@@ -273,6 +292,14 @@ class WatchThread:
                 return
             # Not held in this frame, which the traceback of its cause holds: that would be a cycle.
             self._call("on_error", _failure(key, raised))
+
+
+def _refuse(options: dict[str, Any], *, reconnect: bool) -> None:
+    """ValueError for an option that the other kind of thread has: it would do nothing here."""
+    defaults = inspect.signature(WatchThread.__init__).parameters
+    for name, value in options.items():
+        if value != defaults[name].default:
+            raise ValueError(f"{name} has no meaning with reconnect={reconnect}")
 
 
 def _failure(key: str, raised: BaseException) -> WatchError:

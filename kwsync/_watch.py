@@ -6,8 +6,6 @@ import logging
 import sys
 import threading
 from collections.abc import Generator, Iterator
-from contextlib import suppress
-from types import TracebackType
 
 from kwsync import _clock
 from kwsync._call import Call
@@ -17,6 +15,7 @@ from kwsync._decode import Decoder
 from kwsync._events import EndReason, EventType, WatchEnd, WatchEvent
 from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector, WatchOptions, accept, encode
 from kwsync._resources import Resource, parse_or_defer
+from kwsync._stream import EventStream
 from kwsync._transport import EXPECTED, Answer, Request, fault
 from kwsync.errors import ErrorOrigin, WatchError, local_error
 
@@ -92,69 +91,24 @@ def watch_resource(
     known = resource if isinstance(resource, Resource) else parse_or_defer(resource)
     if known is not None:
         known.path(options.namespace)  # a namespace for a cluster-scoped kind is a ValueError now
-    return WatchStream(_Reader(known or resource, options, client, cancel))
+    return WatchStream(WatchReader(known or resource, options, client, cancel))
 
 
-class WatchStream:
-    """The events of one watch: an iterator and a context manager, made by `watch_resource`.
+class WatchStream(EventStream["WatchReader"]):
+    """The events of one watch, made by `watch_resource`. An iterator and a context manager.
 
     One thread at a time reads it (another gets ValueError from ``next()``, as with generators); `close` and the
     properties are for any thread. Like a file, it is closed by ``with``, by `close`, at its end, or when nobody holds
     it any more: a ``for`` loop over an anonymous one closes it on ``break``.
     """
 
-    __slots__ = ("__weakref__", "_events", "_reader")
-
-    def __init__(self, reader: _Reader) -> None:
-        self._reader = reader
-        self._events = reader.events()  # knows the reader, not this object: dropping this object ends it
+    __slots__ = ()
 
     def __iter__(self) -> WatchStream:
         return self
 
-    def __next__(self) -> WatchEvent:
-        reader = self._reader
-        if reader.guard.ended():
-            self._finish()
-            raise StopIteration
-        if reader.pending is None:
-            self._advance()
-        if reader.guard.causes:
-            self._finish()  # who ended it found the generator running, and left the rest to this thread
-        event = reader.pending
-        if event is None:
-            raise StopIteration
-        # Last of all: where a signal handler raises before, the event is still there for the next call.
-        reader.resource_version = reader.decoder.resource_version
-        reader.pending = None
-        return event
-
-    def _advance(self) -> None:
-        try:
-            next(self._events, None)  # which leaves what it gives in the reader
-        except ValueError:  # another thread is just closing it
-            if not self._reader.guard.causes:
-                raise
-
     def __enter__(self) -> WatchStream:
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        end = self.end
-        return f"<WatchStream {self._reader.resource} {'open' if end is None else end.reason}>"
-
-    def close(self) -> None:
-        """End the stream. From any thread and from a signal handler, at any time, also twice; it never blocks.
-
-        A thread that waits in ``next()`` is woken and gets StopIteration.
-        """
-        self._reader.guard.interrupt(EndReason.CLOSED)
-        self._finish()
 
     @property
     def resource_version(self) -> str | None:
@@ -165,11 +119,6 @@ class WatchStream:
         event that is no ADDED counts, or with ``send_initial_events`` the bookmark that ends the initial events.
         """
         return self._reader.resource_version
-
-    @property
-    def end(self) -> WatchEnd | None:
-        """Why it ended; None while it is open."""
-        return self._reader.end
 
     @property
     def is_connected(self) -> bool:
@@ -187,13 +136,8 @@ class WatchStream:
         """Lines that were no events. Each may have been a change: after one, only a new list tells the truth."""
         return self._reader.decoder.skipped_lines
 
-    def _finish(self) -> None:
-        with suppress(ValueError):  # another thread, or the interrupted frame below, is in it and will see the cause
-            self._events.close()
-        self._reader.ended()
 
-
-class _Reader:
+class WatchReader:
     """What a stream reads and knows; it does not know the stream."""
 
     def __init__(
@@ -202,14 +146,19 @@ class _Reader:
         options: WatchOptions,
         client: Client | None,
         cancel: threading.Event | None,
+        decoder: Decoder | None = None,
+        patience: float | None = None,
     ) -> None:
         self.resource = resource
         self.guard = Guard(event=cancel)
-        self.decoder = Decoder(options)
+        self.decoder = decoder or Decoder(options)
         self.started: float | None = None
         self.pending: WatchEvent | None = None
         """The event that has been read and not yet been handed out: a signal handler may raise in between."""
         self.resource_version = self.decoder.resource_version
+        self._patience = patience
+        """So many seconds of silence are too many while initial events are still to come."""
+        self._last_moment: float | None = None
         self._ends: list[WatchEnd] = []
         self._options = options
         self._client = client
@@ -218,6 +167,15 @@ class _Reader:
     def end(self) -> WatchEnd | None:
         """The first end that was noted; two threads may do it at one time."""
         return self._ends[0] if self._ends else None
+
+    @property
+    def subject(self) -> object:
+        """What is watched."""
+        return self.resource
+
+    def handed_out(self) -> None:
+        """The pending event is about to be the caller's, so its version may be resumed from."""
+        self.resource_version = self.decoder.resource_version
 
     def events(self) -> Generator[WatchEvent, None, None]:
         """The events; everything is released before the last one, if that is an error, is handed out."""
@@ -257,7 +215,8 @@ class _Reader:
     def _read(self) -> Iterator[WatchEvent]:
         self.started = _clock.monotonic()
         limit = self._options.timeout_seconds or SERVER_LIMIT_SECONDS
-        self.guard.deadline = self.started + limit + GRACE_SECONDS
+        self._last_moment = self.guard.deadline = self.started + limit + GRACE_SECONDS
+        self._be_patient()
         with self._open() as answer:
             yield from self._events_of(answer)
 
@@ -284,6 +243,7 @@ class _Reader:
                     yield event
                 elif number % _LINES_UNTIL_CHECK == 0:
                     self.guard.check()  # a megabyte of blank lines is read at once, and takes a while
+            self._be_patient()
             if decoder.skipped:
                 self._log_skipped()
             if decoder.overflow:
@@ -291,6 +251,11 @@ class _Reader:
                 raise local_error(ErrorOrigin.DECODE, f"an event is longer than {limit} bytes", path=decoder.path)
         yield from decoder.at_end()
         self._log_skipped()
+
+    def _be_patient(self) -> None:
+        if self._patience is not None and self._last_moment is not None:
+            soon = _clock.monotonic() + self._patience
+            self.guard.deadline = min(soon, self._last_moment) if self.decoder.initial else self._last_moment
 
     def _log_skipped(self) -> None:
         """Tell of the first lines that were skipped; a page of HTML has hundreds."""

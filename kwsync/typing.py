@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Protocol, runtime_checkable
 
+from kwsync._backoff import Backoff
 from kwsync._client import Client
 from kwsync._events import WatchEnd, WatchEvent
 from kwsync._query import FieldSelector, LabelSelector
@@ -21,6 +22,7 @@ __all__ = [
     "EventCallback",
     "FieldSelector",
     "LabelSelector",
+    "ListAndWatch",
     "Stream",
     "WatchResource",
 ]
@@ -28,7 +30,7 @@ __all__ = [
 
 @runtime_checkable
 class Stream(Protocol):
-    """What code that reads a watch needs of its stream; `kwsync.WatchStream` is one."""
+    """What code that reads a watch needs of its stream; `kwsync.WatchStream` is one, and so is `ListWatchStream`."""
 
     @property
     def resource_version(self) -> str | None:
@@ -87,4 +89,30 @@ class WatchResource(Protocol):
         cancel: threading.Event | None = None,
     ) -> Stream:
         """Watch one kind of objects."""
+        ...
+
+
+class ListAndWatch(Protocol):
+    """`kwsync.list_and_watch` as a parameter: code that takes it can be given a fake."""
+
+    def __call__(
+        self,
+        resource: str | Resource,
+        *,
+        client: Client | None = None,
+        namespace: str | None = None,
+        name: str | None = None,
+        label_selector: LabelSelector | None = None,
+        field_selector: FieldSelector | None = None,
+        view: str = "object",
+        resource_version: str | None = None,
+        emit_initial: bool = True,
+        page_size: int | None = ...,
+        timeout_seconds: int | None = None,
+        watch_list: bool = False,
+        backoff: Backoff | None = None,
+        max_line_bytes: int = ...,
+        cancel: threading.Event | None = None,
+    ) -> Stream:
+        """Follow one kind of objects."""
         ...

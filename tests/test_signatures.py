@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import kwsync
-from kwsync.typing import WatchResource
+from kwsync.typing import ListAndWatch, WatchResource
 
 CALLBACKS = {"on_event", "on_added", "on_modified", "on_deleted", "on_bookmark", "on_synced", "on_error", "on_end"}
 
@@ -26,16 +26,19 @@ def defaults(function: Callable[..., object]) -> dict[str, object]:
 
 
 def test_protocol() -> None:
-    """The protocol for a fake of watch_resource takes what watch_resource takes."""
+    """The protocols for fakes of watch_resource and list_and_watch take what those take."""
     assert options(WatchResource.__call__) == options(kwsync.watch_resource)
+    assert options(ListAndWatch.__call__) == options(kwsync.list_and_watch)
 
 
 def test_thread() -> None:
-    """WatchThread takes what watch_resource takes, with the same defaults, and what is its own."""
-    thread, watch = options(kwsync.WatchThread.__init__), options(kwsync.watch_resource)
-    assert {name: thread.get(name) for name in watch} == watch
-    assert thread.keys() - watch.keys() == {"reconnect", "thread_name", *CALLBACKS}
-    assert defaults(kwsync.WatchThread.__init__).items() >= defaults(kwsync.watch_resource).items()
+    """WatchThread takes what list_and_watch and watch_resource take, with the same defaults, and what is its own."""
+    thread = options(kwsync.WatchThread.__init__)
+    given = {**options(kwsync.list_and_watch), **options(kwsync.watch_resource)}
+    assert {name: thread.get(name) for name in given} == given
+    assert thread.keys() - given.keys() == {"reconnect", "thread_name", *CALLBACKS}
+    own = defaults(kwsync.WatchThread.__init__).items()
+    assert own >= defaults(kwsync.list_and_watch).items() | defaults(kwsync.watch_resource).items()
 
 
 @pytest.mark.parametrize("name", sorted(CALLBACKS))

@@ -13,9 +13,10 @@ from typing import Any
 import attrs
 import pytest
 
-from kwsync import CancelToken, Client, EndReason, WatchEnd, WatchError, WatchEvent, WatchThread
+from kwsync import Backoff, CancelToken, Client, EndReason, WatchEnd, WatchError, WatchEvent, WatchThread
 from kwsync.errors import ErrorOrigin
 from kwsync.testing import (
+    ApiServer,
     Blackhole,
     End,
     Event,
@@ -73,6 +74,14 @@ TOLD = [
     "on_error STREAM",
     "on_end SERVER_CLOSED",
 ]
+
+
+EMPTY_LIST = Http(200, {"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "5"}, "items": []})
+
+
+def config_map(name: str) -> dict[str, Any]:
+    """A small object."""
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
 
 
 @pytest.fixture
@@ -582,10 +591,80 @@ class TestState:
         assert all(thread.join(AT_ONCE) for thread in threads)
 
 
-def test_reconnect_is_to_come(client: Client) -> None:
-    """Following across ends is not there yet, and says so instead of doing something else."""
-    with pytest.raises(NotImplementedError, match="reconnect=False"):
-        WatchThread("pods", client=client, reconnect=True)
+class TestFollowing:
+    """reconnect=True, the default: the thread follows with list_and_watch, and only stop or cancel end it."""
+
+    def test_across_a_restart(self) -> None:
+        """What happens while the server is away is told once it is back, each callback by what it is."""
+        told: list[str] = []
+        news = threading.Condition()
+
+        def note(name: str, argument: Any) -> None:
+            with news:
+                told.append(f"{name} {argument.key.name}" if isinstance(argument, WatchEvent) else name)
+                news.notify_all()
+
+        def wait_for(*expected: str) -> None:
+            with news:
+                assert news.wait_for(lambda: set(expected) <= set(told), LIMIT), (expected, told)
+
+        with ApiServer() as server, server.client() as client:
+            server.create(config_map("old"))
+            thread = WatchThread("configmaps", client=client, backoff=Backoff(initial=0.01))
+            for name in ("on_added", "on_deleted", "on_synced", "on_error", "on_end"):
+                getattr(thread, name)(partial(note, name))
+            with thread:
+                wait_for("on_added old", "on_synced ")
+                server.stop_listening()
+                server.drop_connections()
+                server.forget_history()
+                server.delete("configmaps", "old", "default")
+                server.create(config_map("new"))
+                wait_for("on_error")
+                server.listen_again()
+                wait_for("on_added new", "on_deleted old")
+                assert "on_end" not in told
+            wait_for("on_end")
+
+    @pytest.mark.parametrize("phase", ["watching", "waiting", "listing"])
+    def test_stop(self, phase: str) -> None:
+        """stop() ends it at once, also between two requests, and its end says CLOSED."""
+        scripts: dict[str, list[Any]] = {
+            "watching": [EMPTY_LIST, (Head(), Event("ADDED", pod("a", "7")), Stall())],
+            "waiting": [Http(429, headers={"Retry-After": "600"})],
+            "listing": [Blackhole()],
+        }
+        with serving(*scripts[phase]) as (server, client):
+            thread = WatchThread("pods", client=client, on_error=lambda _: None)
+            thread.start()
+            server.wait_for_requests(len(scripts[phase]))
+            thread.stop()
+            assert thread.join(AT_ONCE)
+            assert thread.end == WatchEnd(EndReason.CLOSED)
+            assert not thread.healthy()
+
+    def test_cancel(self) -> None:
+        """The cancel event ends it, wherever it is, and its end says CANCELLED."""
+        with serving(Http(503)) as (server, client):
+            token = CancelToken()
+            thread = WatchThread("pods", client=client, cancel=token, on_error=lambda _: None)
+            thread.start()
+            server.wait_for_requests(1)
+            token.set()
+            assert thread.join(AT_ONCE)
+            assert thread.end == WatchEnd(EndReason.CANCELLED)
+
+    @pytest.mark.parametrize("option", [{"send_initial_events": True}, {"allow_watch_bookmarks": True}])
+    def test_options_of_one_stream(self, option: dict[str, Any], client: Client) -> None:
+        """An option that only a single stream has raises, since it would do nothing."""
+        with pytest.raises(ValueError, match="reconnect=True"):
+            WatchThread("pods", client=client, **option)
+
+    @pytest.mark.parametrize("option", [{"page_size": 5}, {"watch_list": True}, {"backoff": Backoff()}])
+    def test_options_of_following(self, option: dict[str, Any], client: Client) -> None:
+        """And so does one that only following has, for a single stream."""
+        with pytest.raises(ValueError, match="reconnect=False"):
+            WatchThread("pods", client=client, reconnect=False, **option)
 
 
 @pytest.mark.parametrize(

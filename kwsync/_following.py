@@ -1,0 +1,352 @@
+"""The engine of following: lists and watches for ever, by the rules of `kwsync._resume`, and tells each step."""
+
+from __future__ import annotations
+
+import logging
+import random
+import sys
+import threading
+from collections.abc import Generator, Iterator
+from typing import Any, cast
+
+import attrs
+
+from kwsync._backoff import Backoff
+from kwsync._cancel import CancelToken, Guard, Interrupted, cancelled_by, check_cancel
+from kwsync._client import Client, default_client, page_seconds_of, session_of
+from kwsync._clock import monotonic
+from kwsync._decode import RecordDecoder
+from kwsync._events import EndReason, EventType
+from kwsync._listing import read_records
+from kwsync._paging import Lister
+from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector, ListOptions, Selection, WatchOptions
+from kwsync._records import Change, Page, is_older
+from kwsync._resources import Resource, parse_or_defer
+from kwsync._resume import Action, Do, Outcome, Rules
+from kwsync._transport import EXPECTED, fault
+from kwsync._watch import WatchReader, WatchStream
+from kwsync.errors import CancelledError, ErrorOrigin, WatchError, local_error
+
+log = logging.getLogger("kwsync.following")
+
+_chance = random.Random()  # noqa: S311 - of waits
+
+PAGE_SIZE = 500
+WINDOW_SECONDS = (270, 330)
+"""How long one watch may last, by chance, so that many clients do not come back at once (B007)."""
+
+SILENT_SECONDS = 600.0
+"""After so long without a sign of life the list is read anew (see `kwsync._resume`)."""
+
+PATIENCE_SECONDS = 30.0
+"""Initial events that stop for so long without their end are not going to end (a known fault of servers: E1)."""
+
+
+@attrs.frozen(kw_only=True)
+class FollowOptions:
+    """What is followed, and how. TypeError and ValueError at once for what cannot be."""
+
+    resource: str | Resource
+    client: Client | None
+    selection: Selection
+    resource_version: str | None
+    page_size: int | None
+    timeout_seconds: int | None
+    watch_list: bool
+    backoff: Backoff
+    max_line_bytes: int
+    cancel: threading.Event | None
+
+    def __attrs_post_init__(self) -> None:
+        if self.client is not None and not isinstance(self.client, Client):
+            raise TypeError(f"client must be a kwsync.Client, not {type(self.client).__name__}")
+        if not isinstance(self.backoff, Backoff):
+            raise TypeError(f"backoff must be a kwsync.Backoff, not {type(self.backoff).__name__}")
+        check_cancel(self.cancel)
+        known = self.resource if isinstance(self.resource, Resource) else parse_or_defer(self.resource)
+        if known is not None:
+            known.path(self.selection.namespace)  # a namespace for a cluster-scoped kind is a ValueError now
+        self.list_options()
+        self.watch_options(Action(Do.WATCH, self.resource_version))
+
+    def list_options(self) -> ListOptions:
+        """Of a full state: the most recent there is, in pages."""
+        return ListOptions(**_same(self.selection), limit=self.page_size)
+
+    def watch_options(self, action: Action) -> WatchOptions:
+        """Of one watch."""
+        return WatchOptions(
+            **_same(self.selection),
+            resource_version=action.version,
+            timeout_seconds=_chance.randint(*WINDOW_SECONDS) if self.timeout_seconds is None else self.timeout_seconds,
+            allow_watch_bookmarks=True,
+            send_initial_events=True if action.do is Do.WATCH_LIST else None,
+            max_line_bytes=self.max_line_bytes,
+        )
+
+
+def follow_options(
+    resource: str | Resource,
+    *,
+    client: Client | None = None,
+    namespace: str | None = None,
+    name: str | None = None,
+    label_selector: LabelSelector | None = None,
+    field_selector: FieldSelector | None = None,
+    view: str = "object",
+    resource_version: str | None = None,
+    page_size: int | None = PAGE_SIZE,
+    timeout_seconds: int | None = None,
+    watch_list: bool = False,
+    backoff: Backoff | None = None,
+    max_line_bytes: int = MAX_LINE_BYTES,
+    cancel: threading.Event | None = None,
+) -> FollowOptions:
+    """The options of `list_and_watch`, checked."""
+    selection = Selection(
+        namespace=namespace,
+        name=name,
+        label_selector=label_selector,
+        field_selector=field_selector,
+        view=view,
+    )
+    return FollowOptions(
+        resource=resource,
+        client=client,
+        selection=selection,
+        resource_version=resource_version or None,
+        page_size=page_size,
+        timeout_seconds=timeout_seconds,
+        watch_list=watch_list,
+        backoff=backoff or Backoff(),
+        max_line_bytes=max_line_bytes,
+        cancel=cancel,
+    )
+
+
+class Following:
+    """Lists and watches until it is ended, and tells each step: pages of full states, changes, bookmarks, errors.
+
+    For one thread, which reads `steps` once; `interrupt` and the properties are for any.
+    """
+
+    def __init__(self, options: FollowOptions) -> None:
+        self.options = options
+        self.guard = Guard(event=options.cancel)
+        self._rules = Rules(options.backoff, SILENT_SECONDS)
+        self._state = self._rules.start(options.resource_version, watch_list=options.watch_list)
+        self._version = options.resource_version
+        self._gone_back = False
+        self._ending = CancelToken()
+        self._stream: WatchStream | None = None
+        self._skipped = 0
+
+    @property
+    def resource_version(self) -> str | None:
+        """What to resume from once the present step has been dealt with; None before the first full state."""
+        stream = self._stream
+        return (stream and stream.resource_version) or self._version
+
+    @property
+    def is_connected(self) -> bool:
+        """Is there a watch that the server has answered?"""
+        stream = self._stream
+        return stream is not None and stream.is_connected
+
+    @property
+    def last_activity(self) -> float | None:
+        """Seconds since the last byte of the present watch; None while there is none."""
+        stream = self._stream
+        return None if stream is None else stream.last_activity
+
+    @property
+    def skipped_lines(self) -> int:
+        """Lines of all watches that were no events; each made the list be read anew."""
+        stream = self._stream
+        return self._skipped + (0 if stream is None else stream.skipped_lines)
+
+    def interrupt(self, cause: EndReason = EndReason.CLOSED) -> None:
+        """End it. From any thread and from a signal handler; never blocks."""
+        self.guard.interrupt(cause)
+
+    def steps(self) -> Generator[Page | Change, None, None]:
+        """The steps, which end only when they are ended from outside."""
+        try:
+            with cancelled_by(self.guard, self.guard.event):
+                self.guard.attach(self._ending.set)  # which ends the request, or the wait, that is under way
+                while True:
+                    yield from self._round()
+        except Interrupted:
+            pass
+
+    def _round(self) -> Generator[Page | Change, None, None]:
+        action = self._state.action
+        if action.wait is not None:
+            self._ending.wait(max(action.wait, self._rules.backoff.delay(action.failures, _chance.random())))
+        self.guard.check()
+        outcome = yield from self._list() if action.do is Do.LIST else self._watch(action)
+        self.guard.check()
+        self._state = self._rules.next_action(self._state, outcome)
+        if self._state.action.wait is not None and outcome.error is None:
+            yield _failed(local_error(ErrorOrigin.NETWORK, _ENDED_EARLY if outcome.complete else _INCOMPLETE))
+
+    # A full state by a list.
+
+    def _list(self) -> Generator[Page | Change, None, Outcome]:
+        began, error = monotonic(), None
+        try:
+            yield from self._pages()
+        except (WatchError, *EXPECTED) as raised:
+            error = _value_of(raised)
+        if error is not None:
+            self.guard.check()  # what was ended from outside has failed because of that
+            yield _failed(error)
+        return Outcome(monotonic(), monotonic() - began, self._version, complete=error is None, error=error)
+
+    def _pages(self) -> Iterator[Page | Change]:
+        client = self.options.client or default_client()
+        lister = Lister(
+            session_of(client),
+            self.options.resource,
+            self.options.list_options(),
+            page_seconds_of(client),
+            None,
+            self._ending,
+            read_records,
+        )
+        version = None
+        for first, page in lister.all_pages():
+            if page.nameless:
+                yield _failed(local_error(ErrorOrigin.DECODE, f"{page.nameless} objects of the list have no name"))
+            if first:
+                version = page.resource_version
+                self._look_back(version)
+            last = page.continue_token is None
+            if last:
+                self._version = version
+            yield Page(page.changes, first, last, version, self._gone_back)
+        self._gone_back = False
+
+    def _look_back(self, version: str | None) -> bool:
+        """Is a full state older than what was seen before? Then the server's database has been restored (E6)."""
+        if version is not None and self._version is not None and is_older(version, self._version):
+            log.warning(
+                "%s: the server has gone back in time, from version %s to %s; every object counts as changed",
+                self.options.resource,
+                self._version,
+                version,
+            )
+            self._gone_back = True
+            return True
+        return False
+
+    # Changes by a watch, perhaps with a full state before them.
+
+    def _watch(self, action: Action) -> Generator[Page | Change, None, Outcome]:
+        report = _Report(began=monotonic(), complete=action.do is Do.WATCH)
+        options = self.options.watch_options(action)
+        reader = WatchReader(
+            self.options.resource,
+            options,
+            self.options.client,
+            self._ending,
+            RecordDecoder(options),
+            patience=PATIENCE_SECONDS,
+        )
+        self._stream = stream = WatchStream(reader)
+        try:
+            with stream:
+                if not report.complete:
+                    yield from self._initial_events(reader, stream, report)
+                if report.complete:
+                    yield from _changes(stream, report)
+        finally:
+            self._version = self.resource_version
+            self._stream = None
+            self._skipped += stream.skipped_lines
+        report.connected = reader.guard.last_byte is not None
+        return report.outcome(self._version)
+
+    def _initial_events(
+        self, reader: WatchReader, stream: WatchStream, report: _Report
+    ) -> Generator[Page | Change, None, None]:
+        first = True
+        for change in cast("Iterator[Change]", stream):
+            if change.error is not None:
+                yield from report.failed(change.error)
+                return
+            if not reader.decoder.initial:
+                report.complete = not self._look_back(change.version)
+                self._version = change.version
+                if report.complete:
+                    yield Page((), first, last=True, version=change.version, rewound=self._gone_back)
+                    self._gone_back = False
+                return
+            if change.record is not None:
+                yield Page((change,), first, last=False, rewound=self._gone_back)
+                first = False
+
+
+_ENDED_EARLY = "the server ended the watch at once, and told nothing"
+_INCOMPLETE = "the watch ended before its initial events were complete"
+
+
+def _changes(stream: WatchStream, report: _Report) -> Generator[Page | Change, None, None]:
+    for change in cast("Iterator[Change]", stream):
+        if change.error is not None:
+            yield from report.failed(change.error)
+            return  # nothing that comes behind it can be trusted
+        report.alive = True
+        if change.record is not None:
+            report.told = True
+        yield change
+
+
+@attrs.define
+class _Report:
+    """What is found out about a watch while it lasts."""
+
+    began: float
+    complete: bool
+    told: bool = False
+    alive: bool = False
+    connected: bool = False
+    error: WatchError | None = None
+
+    def failed(self, error: WatchError) -> Iterator[Change]:
+        self.error = error
+        yield _failed(error)
+
+    def outcome(self, version: str | None) -> Outcome:
+        now = monotonic()
+        return Outcome(
+            now,
+            now - self.began,
+            version,
+            complete=self.complete,
+            told=self.told,
+            alive=self.alive,
+            connected=self.connected,
+            error=self.error,
+        )
+
+
+def _failed(error: WatchError) -> Change:
+    return Change(EventType.ERROR, None, error=error)
+
+
+def _value_of(raised: Exception) -> WatchError:
+    if isinstance(raised, CancelledError):
+        raise Interrupted from None
+    if isinstance(raised, WatchError):
+        return raised.with_traceback(None)
+    if type(raised) is ValueError:  # only discovery knew that the kind is not namespaced
+        return local_error(ErrorOrigin.CONFIG, str(raised), code=400, reason="BadRequest")
+    return fault(raised, "", sys.exc_info()[1])
+
+
+_SELECTION = ("namespace", "name", "label_selector", "field_selector", "view")
+
+
+def _same(selection: Selection) -> dict[str, Any]:
+    return {name: getattr(selection, name) for name in _SELECTION}
