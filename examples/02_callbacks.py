@@ -5,7 +5,7 @@ import sys
 
 import kwsync
 
-thread = kwsync.WatchThread("configmaps", namespace=sys.argv[1] if len(sys.argv) > 1 else None, reconnect=False)
+thread = kwsync.WatchThread("configmaps", namespace=sys.argv[1] if len(sys.argv) > 1 else None)
 
 
 @thread.on_added

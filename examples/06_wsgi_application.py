@@ -16,7 +16,7 @@ Environment = dict[str, Any]
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
 
 seen: dict[kwsync.ObjectKey, str | None] = {}
-watch = kwsync.WatchThread("configmaps", reconnect=False)
+watch = kwsync.WatchThread("configmaps")
 starting = threading.Lock()
 started = False
 

@@ -3,15 +3,20 @@
     for event in kwsync.watch_resource("pods", namespace="default"):
         print(event.type, event.key)
 
-`watch_resource` is one request and its stream of events; `WatchThread` calls back from a thread; `Client` has the verbs
-of the API. Errors of a watch are events, never exceptions. All of it is synchronous: no asyncio anywhere.
+`watch_resource` is one request and its stream of events; `list_and_watch` follows for ever and loses nothing;
+`WatchThread` calls back from a thread; `Informer` keeps the objects as the server has them, and tells handlers what
+changes; `Client` has the verbs of the API. Errors of a watch are events, never exceptions. All of it is synchronous: no
+asyncio anywhere.
 
 The rooms, from the ground up (each imports only what stands above it here):
 
+    _starting                 Ctrl-C while the command line's modules are loaded
     errors, _events           the values: errors, events, the end of a stream
     _resources, _kinds        which resource is meant, and its path; the built-in kinds
     _selectors, _query        selectors, options, the query and the Accept header
     _lines, _json             bytes to lines to documents
+    _backoff                  how long to wait before trying again
+    _records, _scan           objects as bytes and the few words of metadata that are decided by
     _clock, _threads          the only users of time and of threads
     _cancel                   CancelToken, and the guard that lets any wait be ended
     _cluster, credentials/    where a cluster is, and the ways to prove who you are
@@ -21,19 +26,39 @@ The rooms, from the ground up (each imports only what stands above it here):
     _discovery, _paging       names that only a server knows; lists
     _client                   Client
     _decode                   the bytes of a stream to its events, and what to resume from
+    _stream                   the life of a stream: an iterator that any thread may end
     _watch                    watch_resource and WatchStream
-    _thread                   WatchThread
+    _resume                   what to do after a list or a watch has ended: the rules, without I/O or time
+    _listing, _following      lists as records; lists and watches for ever, step by step
+    _ledger, _listwatch       steps to events; list_and_watch and ListWatchStream
+    _callbacks, _thread       functions of a user's; WatchThread
+    _matching, _indexes       which labels a selector matches; objects by what users want to find them by
+    _deliveries, _latch       what a handler has still to be told; waiting for what may never come
+    _cache, _store            records by key, swapped in as a whole; Store, their reading side
+    _handlers, _hub           a handler with its queue and thread; all of them, and the cache, in one order
+    _intake, _keeper          transform and index; what each step means to the cache and the handlers
+    _reporter, _informer      where errors go; Informer
+    _shared                   SharedInformers
     typing                    protocols to annotate with and to write fakes for
     testing/                  an API server in memory, and a server that follows a script, for tests without a cluster
     cli/, __main__            the command line, with the extra kwsync[cli]
 """
 
+from kwsync import _starting  # noqa: F401 - before all the others, which take their time
+
+# isort: split
+from kwsync._backoff import Backoff
 from kwsync._cancel import CancelToken
 from kwsync._client import Client
 from kwsync._cluster import Cluster
 from kwsync._events import EndReason, EventType, ObjectKey, WatchEnd, WatchEvent
+from kwsync._handlers import HandlerRegistration
+from kwsync._informer import Informer, InformerStatus
+from kwsync._listwatch import ListWatchStream, list_and_watch
 from kwsync._paging import ObjectList
 from kwsync._resources import Resource
+from kwsync._shared import SharedInformers
+from kwsync._store import Store
 from kwsync._thread import WatchThread
 from kwsync._version import __version__
 from kwsync._watch import WatchStream, watch_resource
@@ -41,10 +66,19 @@ from kwsync.errors import CancelledError, ConfigError, ErrorOrigin, ErrorType, K
 
 __all__ = [
     # Watching
+    "Backoff",
     "CancelToken",
+    "ListWatchStream",
     "WatchStream",
     "WatchThread",
+    "list_and_watch",
     "watch_resource",
+    # Keeping
+    "HandlerRegistration",
+    "Informer",
+    "InformerStatus",
+    "SharedInformers",
+    "Store",
     # Where, and as whom
     "Client",
     "Cluster",

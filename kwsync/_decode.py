@@ -124,6 +124,10 @@ class RecordDecoder(Decoder):
 
     def event(self, line: bytes) -> Any:
         """As `Decoder.event`, with changes in the place of events."""
+        if self._joiner.is_broken_by(line):
+            for text in self._joiner.rest():
+                self._skip(text)
+            return self._lost()
         change = scan_line(line)
         if change is None:
             return self._long_way(line)

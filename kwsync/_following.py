@@ -15,14 +15,15 @@ from kwsync._backoff import Backoff
 from kwsync._cancel import CancelToken, Guard, Interrupted, cancelled_by, check_cancel
 from kwsync._client import Client, default_client, page_seconds_of, session_of
 from kwsync._clock import monotonic
+from kwsync._course import Course
 from kwsync._decode import RecordDecoder
 from kwsync._events import EndReason, EventType
 from kwsync._listing import read_records
 from kwsync._paging import Lister
 from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector, ListOptions, Selection, WatchOptions
-from kwsync._records import Change, Page, is_older
+from kwsync._records import Change, Page
 from kwsync._resources import Resource, parse_or_defer
-from kwsync._resume import Action, Do, Outcome, Rules
+from kwsync._resume import Action, Do, Rules
 from kwsync._transport import EXPECTED, fault
 from kwsync._watch import WatchReader, WatchStream
 from kwsync.errors import CancelledError, ErrorOrigin, WatchError, local_error
@@ -62,6 +63,8 @@ class FollowOptions:
             raise TypeError(f"client must be a kwsync.Client, not {type(self.client).__name__}")
         if not isinstance(self.backoff, Backoff):
             raise TypeError(f"backoff must be a kwsync.Backoff, not {type(self.backoff).__name__}")
+        if not isinstance(self.watch_list, bool):
+            raise TypeError(f"watch_list must be True or False, not {self.watch_list!r}")
         check_cancel(self.cancel)
         known = self.resource if isinstance(self.resource, Resource) else parse_or_defer(self.resource)
         if known is not None:
@@ -114,11 +117,11 @@ def follow_options(
         resource=resource,
         client=client,
         selection=selection,
-        resource_version=resource_version or None,
+        resource_version=None if resource_version == "" else resource_version,
         page_size=page_size,
         timeout_seconds=timeout_seconds,
         watch_list=watch_list,
-        backoff=backoff or Backoff(),
+        backoff=Backoff() if backoff is None else backoff,
         max_line_bytes=max_line_bytes,
         cancel=cancel,
     )
@@ -133,10 +136,9 @@ class Following:
     def __init__(self, options: FollowOptions) -> None:
         self.options = options
         self.guard = Guard(event=options.cancel)
-        self._rules = Rules(options.backoff, SILENT_SECONDS)
-        self._state = self._rules.start(options.resource_version, watch_list=options.watch_list)
-        self._version = options.resource_version
-        self._gone_back = False
+        self._backoff = options.backoff
+        rules = Rules(options.backoff, SILENT_SECONDS)
+        self._course = Course(rules, options.resource_version, watch_list=options.watch_list)
         self._ending = CancelToken()
         self._stream: WatchStream | None = None
         self._skipped = 0
@@ -145,7 +147,7 @@ class Following:
     def resource_version(self) -> str | None:
         """What to resume from once the present step has been dealt with; None before the first full state."""
         stream = self._stream
-        return (stream and stream.resource_version) or self._version
+        return (stream and stream.resource_version) or self._course.version
 
     @property
     def is_connected(self) -> bool:
@@ -180,28 +182,26 @@ class Following:
             pass
 
     def _round(self) -> Generator[Page | Change, None, None]:
-        action = self._state.action
+        course, action = self._course, self._course.action
         if action.wait is not None:
-            self._ending.wait(max(action.wait, self._rules.backoff.delay(action.failures, _chance.random())))
+            self._ending.wait(max(action.wait, self._backoff.delay(action.failures, _chance.random())))
         self.guard.check()
-        outcome = yield from self._list() if action.do is Do.LIST else self._watch(action)
-        self.guard.check()
-        self._state = self._rules.next_action(self._state, outcome)
-        if self._state.action.wait is not None and outcome.error is None:
-            yield _failed(local_error(ErrorOrigin.NETWORK, _ENDED_EARLY if outcome.complete else _INCOMPLETE))
+        course.begin(monotonic())
+        connected = yield from self._list() if action.do is Do.LIST else self._watch(action)
+        self.guard.check()  # what was ended from outside has ended because of that
+        failed = course.end(monotonic(), connected=connected)
+        if failed is not None:
+            yield failed
 
-    # A full state by a list.
-
-    def _list(self) -> Generator[Page | Change, None, Outcome]:
-        began, error = monotonic(), None
+    def _list(self) -> Generator[Page | Change, None, bool]:
         try:
             yield from self._pages()
+            return True
         except (WatchError, *EXPECTED) as raised:
             error = _value_of(raised)
-        if error is not None:
-            self.guard.check()  # what was ended from outside has failed because of that
-            yield _failed(error)
-        return Outcome(monotonic(), monotonic() - began, self._version, complete=error is None, error=error)
+        self.guard.check()
+        yield self._course.failed(error, monotonic())
+        return False
 
     def _pages(self) -> Iterator[Page | Change]:
         client = self.options.client or default_client()
@@ -214,36 +214,18 @@ class Following:
             self._ending,
             read_records,
         )
-        version = None
-        for first, page in lister.all_pages():
-            if page.nameless:
-                yield _failed(local_error(ErrorOrigin.DECODE, f"{page.nameless} objects of the list have no name"))
-            if first:
-                version = page.resource_version
-                self._look_back(version)
-            last = page.continue_token is None
-            if last:
-                self._version = version
-            yield Page(page.changes, first, last, version, self._gone_back)
-        self._gone_back = False
-
-    def _look_back(self, version: str | None) -> bool:
-        """Is a full state older than what was seen before? Then the server's database has been restored (E6)."""
-        if version is not None and self._version is not None and is_older(version, self._version):
-            log.warning(
-                "%s: the server has gone back in time, from version %s to %s; every object counts as changed",
-                self.options.resource,
-                self._version,
-                version,
+        for first, found in lister.all_pages():
+            if found.nameless:
+                yield _nameless(found.nameless)
+            page = self._course.page(
+                found.changes, first=first, last=found.continue_token is None, version=found.resource_version
             )
-            self._gone_back = True
-            return True
-        return False
+            if first and page.rewound:
+                self._tell_of_rewind(page.version)
+            yield page
 
-    # Changes by a watch, perhaps with a full state before them.
-
-    def _watch(self, action: Action) -> Generator[Page | Change, None, Outcome]:
-        report = _Report(began=monotonic(), complete=action.do is Do.WATCH)
+    def _watch(self, action: Action) -> Generator[Page | Change, None, bool]:
+        began = monotonic()
         options = self.options.watch_options(action)
         reader = WatchReader(
             self.options.resource,
@@ -256,83 +238,38 @@ class Following:
         self._stream = stream = WatchStream(reader)
         try:
             with stream:
-                if not report.complete:
-                    yield from self._initial_events(reader, stream, report)
-                if report.complete:
-                    yield from _changes(stream, report)
+                yield from self._changes(reader, stream)
         finally:
-            self._version = self.resource_version
+            self._course.version = self.resource_version
             self._stream = None
             self._skipped += stream.skipped_lines
-        report.connected = reader.guard.last_byte is not None
-        return report.outcome(self._version)
+        return reader.guard.last_byte is not None or monotonic() - began >= PATIENCE_SECONDS
 
-    def _initial_events(
-        self, reader: WatchReader, stream: WatchStream, report: _Report
-    ) -> Generator[Page | Change, None, None]:
-        first = True
+    def _changes(self, reader: WatchReader, stream: WatchStream) -> Iterator[Page | Change]:
+        course, rewound = self._course, self._course.rewound
         for change in cast("Iterator[Change]", stream):
-            if change.error is not None:
-                yield from report.failed(change.error)
-                return
-            if not reader.decoder.initial:
-                report.complete = not self._look_back(change.version)
-                self._version = change.version
-                if report.complete:
-                    yield Page((), first, last=True, version=change.version, rewound=self._gone_back)
-                    self._gone_back = False
-                return
-            if change.record is not None:
-                yield Page((change,), first, last=False, rewound=self._gone_back)
-                first = False
+            step = course.change(change, initial=reader.decoder.initial, now=monotonic())
+            if step is not None:
+                yield step
+            if course.is_over:
+                break
+        if course.rewound and not rewound:
+            self._tell_of_rewind(stream.resource_version)
 
-
-_ENDED_EARLY = "the server ended the watch at once, and told nothing"
-_INCOMPLETE = "the watch ended before its initial events were complete"
-
-
-def _changes(stream: WatchStream, report: _Report) -> Generator[Page | Change, None, None]:
-    for change in cast("Iterator[Change]", stream):
-        if change.error is not None:
-            yield from report.failed(change.error)
-            return  # nothing that comes behind it can be trusted
-        report.alive = True
-        if change.record is not None:
-            report.told = True
-        yield change
-
-
-@attrs.define
-class _Report:
-    """What is found out about a watch while it lasts."""
-
-    began: float
-    complete: bool
-    told: bool = False
-    alive: bool = False
-    connected: bool = False
-    error: WatchError | None = None
-
-    def failed(self, error: WatchError) -> Iterator[Change]:
-        self.error = error
-        yield _failed(error)
-
-    def outcome(self, version: str | None) -> Outcome:
-        now = monotonic()
-        return Outcome(
-            now,
-            now - self.began,
+    def _tell_of_rewind(self, version: str | None) -> None:
+        log.warning(
+            "%s: the server has gone back in time, from version %s to %s; every object counts as changed",
+            self.options.resource,
+            self._course.version,
             version,
-            complete=self.complete,
-            told=self.told,
-            alive=self.alive,
-            connected=self.connected,
-            error=self.error,
         )
 
 
-def _failed(error: WatchError) -> Change:
-    return Change(EventType.ERROR, None, error=error)
+def _nameless(count: int) -> Change:
+    """The error of objects that nobody can tell from others, and that are left out of a full state."""
+    return Change(
+        EventType.ERROR, None, error=local_error(ErrorOrigin.DECODE, f"{count} objects of the list have no name")
+    )
 
 
 def _value_of(raised: Exception) -> WatchError:

@@ -76,10 +76,14 @@ class DocumentJoiner:
         bare = line.rstrip(b"\r ")
         if not self._lines:
             return self._begin(line) if bare == b"{" else [line]
-        if line[:1] not in b" \t\r}]" or self._size > self._limit:
+        if self.is_broken_by(line) or self._size > self._limit:
             return [*self.rest(), *self.feed(line)]
         self._add(line)
         return [b"\n".join(self.rest())] if bare == b"}" else []
+
+    def is_broken_by(self, line: bytes) -> bool:
+        """Does a document wait for its end, and is this line no part of it?"""
+        return bool(self._lines) and line[:1] not in b" \t\r}]"
 
     def rest(self) -> list[bytes]:
         """The lines that wait for their end; they are forgotten."""

@@ -7,22 +7,32 @@ The rules, first match first; the numbers are those of the conformance list (cli
 
     after a LIST
         it is whole                              WATCH from its version, at once                        B006
-        any error                                LIST again, after a backoff                            B014, B021
+        any error                                LIST again                                             B014, B021
     after a WATCH, or a WATCH_LIST whose initial events are complete
-        410 in any dress                         LIST, after a backoff                                  B014, B015
+        410 in any dress                         LIST                                                   B014, B015
+        an error that is neither 429 nor a
+            lost connection; a lost line, too    LIST                                                   B014, B016, B017
+        a clean end, at once and empty           LIST                                                   B011
+        no version to go on from                 LIST
+        no sign of life for a long time          LIST
         429                                      WATCH from the same version, after a backoff           B012, B013
-        the connection failed, or went silent    WATCH from the same version                            B010, B012
-        any other error, a lost line too         LIST, after a backoff                                  B014, B016, B017
-        a clean end, at once and empty           LIST, after a backoff                                  B011
+        no answer came                           WATCH from the same version, after a backoff           B012
         a clean end                              WATCH from the same version, at once                   B010
+        a connection that broke or fell silent   WATCH from the same version, at once                   B010
     after a WATCH_LIST whose initial events are not complete
-        422, or twice without their end          LIST, and never again WATCH_LIST                       B037
-        429, 410, too large, connection failed   WATCH_LIST again, after a backoff                      B036
+        the server has gone back in time         WATCH_LIST again
+        422                                      LIST, and never again WATCH_LIST                       B037
+        it ended, or broke off, or fell silent   WATCH_LIST again; the second time as with 422          B037
+        429, 410, too large                      WATCH_LIST again                                       B036
         any other error                          LIST, this time                                        B035
 
-A wait is never shorter than the Retry-After that came with the error. A watch that lasted for a second is followed at
-once; so is a shorter one that told something, but only a few times in a row. After a long time without any sign of life
-the list is read anew even though nothing failed: a kind that the server cannot decode just falls silent.
+Every LIST and WATCH_LIST but the first comes after a backoff (B021). No wait is shorter than the Retry-After that came
+with the error. "At once" is for what did not fail at once: a watch that ended cleanly after a second, or broke after
+two; and for one that had told something before, but only the first time in a row. (A server that fails again and again
+gets fewer than ten requests in ten seconds.)
+
+"No version to go on from": the watch told none, or it began without one, because the list had none. Nobody can tell
+then what happened between that list and that watch. "A long time": a kind that the server cannot decode falls silent.
 """
 
 from __future__ import annotations
@@ -36,15 +46,24 @@ from kwsync._enum import StrEnum
 from kwsync.errors import ErrorOrigin, WatchError
 
 HEALTHY_SECONDS = 1.0
-"""A watch that lasted so long was none that fails at once (B010, B011)."""
+"""A watch that ended cleanly after so long was none that fails at once (B010, B011)."""
 
-QUICK_RESTARTS = 3
+STEADY_SECONDS = 2.0
+"""Nor was one whose connection broke after so long."""
+
+RESTED_SECONDS = 10.0
+"""After a watch of that length a short one may be followed at once again."""
+
+QUICK_RESTARTS = 1
 """So many watches in a row may be shorter than that, if each told something, before they count as failures."""
 
 INCOMPLETE_WATCH_LISTS = 2
 """So many streams without an end of their initial events, and the server is not asked for them any more (B037)."""
 
 _LOST_CONNECTION = (ErrorOrigin.NETWORK, ErrorOrigin.TIMEOUT)
+
+_NO_VERSION = (None, "0")
+"""From these a watch tells what there is, and not what has changed."""
 
 
 class Do(StrEnum):
@@ -80,13 +99,18 @@ class Outcome:
     """Of a LIST: how fresh it is. Of a watch: what to resume from."""
     complete: bool = True
     """A full state has come: the whole list, or all initial events. (Also when there were none to come.)"""
-    told: bool = False
-    """A watch told of a change."""
     alive: bool = False
-    """A watch told of a change, or sent a bookmark."""
+    """It told of a full state or of a change, or sent a bookmark."""
     connected: bool = False
-    """A watch was answered."""
+    """A watch was answered, or its server had time enough to."""
+    rewound: bool = False
+    """The full state is older than what was seen before, and has to be read with that in mind."""
     error: WatchError | None = None
+
+    @property
+    def is_very_short(self) -> bool:
+        """Did a watch end cleanly, at once and empty?"""
+        return self.error is None and not self.alive and self.lasted < HEALTHY_SECONDS
 
 
 @attrs.frozen
@@ -126,60 +150,46 @@ class Rules:
         if not outcome.complete:
             return self._incomplete(state, outcome)
         if state.action.do is Do.LIST:
-            return self._go_on(attrs.evolve(state, silent=0.0), outcome.version)
+            return attrs.evolve(state, action=Action(Do.WATCH, outcome.version), silent=0.0)
         return self._watched(attrs.evolve(state, incomplete=0), outcome)
 
     # Each of these is a block of the table above.
 
     def _incomplete(self, state: State, outcome: Outcome) -> State:
-        if state.action.do is Do.LIST:
-            return self._relist(state, outcome)
-        error = outcome.error
+        error, again = outcome.error, Action(_full_state(state))
+        if state.action.do is Do.LIST or outcome.rewound:
+            return self._fail(state, outcome, again)
         if error is not None and error.status_code == 422:
             return self._fail(state, outcome, Action(Do.LIST), watch_list=False)
-        if error is None or error.origin in _LOST_CONNECTION or _tells_to_wait(error) or error.is_expired:
-            return self._again(state, outcome)
+        if error is None or error.origin in _LOST_CONNECTION:
+            return self._broken_off(state, outcome)
+        if error.is_expired or error.status_code in (429, 504):  # 504 tells of a version that has not come yet
+            return self._fail(state, outcome, again)
         return self._fail(state, outcome, Action(Do.LIST))
 
-    def _again(self, state: State, outcome: Outcome) -> State:
-        """Another WATCH_LIST, unless the server has shown that it never tells where the initial events end."""
+    def _broken_off(self, state: State, outcome: Outcome) -> State:
         incomplete = state.incomplete + outcome.connected
         if incomplete >= INCOMPLETE_WATCH_LISTS:
             return self._fail(state, outcome, Action(Do.LIST), watch_list=False)
         return self._fail(state, outcome, Action(Do.WATCH_LIST), incomplete=incomplete)
 
     def _watched(self, state: State, outcome: Outcome) -> State:
-        error, same = outcome.error, Action(Do.WATCH, outcome.version)
-        if error is not None and error.is_expired:
-            return self._relist(state, outcome)
-        if error is not None and error.status_code == 429:
-            return self._fail(state, outcome, same)
-        if error is not None and error.origin not in _LOST_CONNECTION:
-            return self._relist(state, outcome)
-        if outcome.lasted >= HEALTHY_SECONDS:
-            return self._healthy(state, outcome)
-        if outcome.told and state.quick < QUICK_RESTARTS:
-            return attrs.evolve(state, action=same, quick=state.quick + 1, silent=0.0)
-        if error is None and not outcome.told:
-            return self._relist(state, outcome)
-        return self._fail(state, outcome, same)
+        silent = 0.0 if outcome.alive else state.silent + outcome.lasted * outcome.connected
+        state = attrs.evolve(state, silent=silent)
+        if _may_have_lost(outcome) or not _can_go_on(state.action, outcome) or silent >= self.silent_seconds:
+            return self._fail(state, outcome, Action(_full_state(state)))
+        return self._same_version(state, outcome)
 
-    def _healthy(self, state: State, outcome: Outcome) -> State:
-        silent = 0.0 if outcome.alive else state.silent + outcome.lasted
-        state = attrs.evolve(state, quick=0, silent=silent)
-        if silent >= self.silent_seconds:
-            return attrs.evolve(state, action=Action(_full_state(state)))
-        return self._go_on(state, outcome.version)
-
-    # And these are what they end in.
-
-    def _go_on(self, state: State, version: str | None) -> State:
-        if version is None and state.action.do is not Do.LIST:  # without versions nobody can tell what was missed
-            return attrs.evolve(state, action=Action(_full_state(state)))
-        return attrs.evolve(state, action=Action(Do.WATCH, version))
-
-    def _relist(self, state: State, outcome: Outcome) -> State:
-        return self._fail(state, outcome, Action(_full_state(state)))
+    def _same_version(self, state: State, outcome: Outcome) -> State:
+        error, action = outcome.error, Action(Do.WATCH, outcome.version)
+        if error is not None and (error.status_code == 429 or not outcome.connected):
+            return self._fail(state, outcome, action)
+        if outcome.lasted >= (HEALTHY_SECONDS if error is None else STEADY_SECONDS):
+            quick = 0 if outcome.lasted >= RESTED_SECONDS else state.quick
+            return attrs.evolve(state, action=action, quick=quick)
+        if outcome.alive and state.quick < QUICK_RESTARTS:
+            return attrs.evolve(state, action=action, quick=state.quick + 1)
+        return self._fail(state, outcome, action)
 
     def _fail(self, state: State, outcome: Outcome, action: Action, **changes: Any) -> State:
         calm = outcome.at - (outcome.at if state.calm_since is None else state.calm_since)
@@ -198,6 +208,15 @@ def _full_state(state: State) -> Do:
     return Do.WATCH_LIST if state.watch_list else Do.LIST
 
 
-def _tells_to_wait(error: WatchError) -> bool:
-    """Too many requests, or a version that has not come yet (kubernetes calls it too large, with 504)."""
-    return error.status_code in (429, 504)
+def _may_have_lost(outcome: Outcome) -> bool:
+    """May a change have been missed, or be missed by going on? 429 and a lost connection cost nothing."""
+    error = outcome.error
+    if error is None:
+        return outcome.is_very_short
+    return error.is_expired or not (error.status_code == 429 or error.origin in _LOST_CONNECTION)
+
+
+def _can_go_on(action: Action, outcome: Outcome) -> bool:
+    """Is there a version from which everything follows that has not been told?"""
+    began_anywhere = action.do is Do.WATCH and action.version in _NO_VERSION
+    return not began_anywhere and outcome.version not in _NO_VERSION

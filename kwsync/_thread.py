@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from kwsync import _threads
 from kwsync._backoff import Backoff
+from kwsync._callbacks import EndCallback, ErrorCallback, EventCallback, callback_error
 from kwsync._client import Client
 from kwsync._events import EndReason, EventType, WatchEnd, WatchEvent
 from kwsync._following import PAGE_SIZE
@@ -19,16 +20,12 @@ from kwsync._listwatch import list_and_watch
 from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector
 from kwsync._resources import Resource
 from kwsync._watch import watch_resource
-from kwsync.errors import ErrorOrigin, WatchError, local_error
 
 log = logging.getLogger("kwsync.thread")
 
 EXIT_SECONDS = 10.0
 """How long leaving a ``with`` block waits for a callback that is still busy."""
 
-EventCallback = Callable[[WatchEvent], object]
-ErrorCallback = Callable[[WatchError], object]
-EndCallback = Callable[[WatchEnd], object]
 _C = TypeVar("_C", bound=Callable[..., object])
 
 _CALLBACK_OF = {
@@ -291,7 +288,7 @@ class WatchThread:
                 log.exception("%s: %s raised", self._name, key)
                 return
             # Not held in this frame, which the traceback of its cause holds: that would be a cycle.
-            self._call("on_error", _failure(key, raised))
+            self._call("on_error", callback_error(key, raised))
 
 
 def _refuse(options: dict[str, Any], *, reconnect: bool) -> None:
@@ -300,13 +297,3 @@ def _refuse(options: dict[str, Any], *, reconnect: bool) -> None:
     for name, value in options.items():
         if value != defaults[name].default:
             raise ValueError(f"{name} has no meaning with reconnect={reconnect}")
-
-
-def _failure(key: str, raised: BaseException) -> WatchError:
-    try:
-        text = f"{type(raised).__name__}: {raised}"
-    except BaseException:  # noqa: BLE001 - its own __str__ fails, and the stream goes on all the same
-        text = type(raised).__name__
-    error = local_error(ErrorOrigin.CALLBACK, f"{key} raised {text}")
-    error.__cause__ = raised
-    return error

@@ -8,11 +8,13 @@ from types import TracebackType
 from typing import Protocol, runtime_checkable
 
 from kwsync._backoff import Backoff
+from kwsync._callbacks import EndCallback, ErrorCallback, EventCallback
 from kwsync._client import Client
 from kwsync._events import WatchEnd, WatchEvent
+from kwsync._indexes import Indexer
+from kwsync._intake import Transform
 from kwsync._query import FieldSelector, LabelSelector
 from kwsync._resources import Resource
-from kwsync._thread import EndCallback, ErrorCallback, EventCallback
 from kwsync.credentials import Credential
 
 __all__ = [
@@ -21,9 +23,11 @@ __all__ = [
     "ErrorCallback",
     "EventCallback",
     "FieldSelector",
+    "Indexer",
     "LabelSelector",
     "ListAndWatch",
     "Stream",
+    "Transform",
     "WatchResource",
 ]
 

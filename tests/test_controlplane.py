@@ -220,11 +220,18 @@ class TestBuild:
 
     def test_skip_or_fail(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without the server tests skip with the reason; they fail where the server is required."""
-        monkeypatch.delenv(REQUIRED, raising=False)
+        for name in (REQUIRED, "CI"):
+            monkeypatch.delenv(name, raising=False)
         with pytest.raises(pytest.skip.Exception, match="no Go"):
             give_up("no Go")
-        monkeypatch.setenv(REQUIRED, "1")
-        with pytest.raises(pytest.fail.Exception, match="no Go"):
+        for name, value in ((REQUIRED, "1"), ("CI", "true")):
+            monkeypatch.setenv(name, value)
+            with pytest.raises(pytest.fail.Exception, match="no Go"):
+                give_up("no Go")
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("CI", "true")
+        monkeypatch.setenv(REQUIRED, "0")
+        with pytest.raises(pytest.skip.Exception, match="no Go"):
             give_up("no Go")
 
 

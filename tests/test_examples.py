@@ -94,7 +94,12 @@ def environment(place: Place, tmp_path: Path) -> dict[str, str]:
 def running(environment: dict[str, str], name: str, *arguments: str) -> Iterator[Running]:
     command = [sys.executable, str(EXAMPLES / name), *arguments]
     with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     ) as process:
         try:
             yield Running(process)
@@ -194,6 +199,25 @@ def test_serves_wsgi(place: Place, environment: dict[str, str]) -> None:
         assert found, "the config map never came"
         assert read(url + "healthz") == "ok\n"
         assert example.end(signal.SIGINT) == 0
+
+
+def test_keeps_a_cache(place: Place, environment: dict[str, str]) -> None:
+    """07 tells changes with the state before, and answers from its cache what was written before."""
+    place.request("POST", collection(place.namespace), config_map("one", k="v"))
+    with running(environment, "07_informer.py", place.namespace) as example:
+        example.until("synced")
+        place.request("PATCH", f"{collection(place.namespace)}/one", {"data": {"k": "w"}})
+        example.until(f"MODIFIED {place.namespace}/one {{'k': 'v'}} -> {{'k': 'w'}}")
+        assert example.process.stdin is not None
+        example.process.stdin.write("one\nother\n")
+        example.process.stdin.flush()
+        example.until("one holds {'k': 'w'}")
+        example.until("other holds None")
+        place.request("DELETE", f"{collection(place.namespace)}/one")
+        example.until(f"DELETED {place.namespace}/one {{'k': 'w'}} -> {{'k': 'w'}}")
+        example.process.stdin.close()
+
+        assert example.end() == 0
 
 
 def read(url: str) -> str:

@@ -41,6 +41,26 @@ def test_thread() -> None:
     assert own >= defaults(kwsync.list_and_watch).items() | defaults(kwsync.watch_resource).items()
 
 
+def test_informer() -> None:
+    """An Informer takes what list_and_watch takes, with the same defaults, but for what is about the first list."""
+    without = {"resource_version", "emit_initial"}
+    own, given = options(kwsync.Informer.__init__), options(kwsync.list_and_watch)
+    assert own.items() >= {name: each for name, each in given.items() if name not in without}.items()
+    assert own.keys() - given.keys() == {"indexers", "transform", "resync", "on_error"}
+    assert not own.keys() & without
+    expected = {name: value for name, value in defaults(kwsync.list_and_watch).items() if name not in without}
+    assert defaults(kwsync.Informer.__init__).items() >= expected.items()
+
+
+def test_shared_informers() -> None:
+    """A shared informer takes what an Informer takes, with the same defaults, but for what is the same for all."""
+    shared, one = kwsync.SharedInformers.informer, kwsync.Informer.__init__
+    assert options(shared).items() <= options(one).items()
+    assert defaults(shared).items() - {("self", inspect.Parameter.empty)} <= defaults(one).items()
+    missing = {"client", "on_error", "cancel", "backoff", "max_line_bytes"}
+    assert options(one).keys() - options(shared).keys() == missing
+
+
 @pytest.mark.parametrize("name", sorted(CALLBACKS))
 def test_decorators(name: str) -> None:
     """Each callback has a decorator of its name."""

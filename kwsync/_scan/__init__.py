@@ -44,7 +44,8 @@ def scan_line(line: bytes) -> Change | None:
     """The change that a line of a watch tells; None for whatever is not plainly one of ADDED, MODIFIED, DELETED with a
     named object: the caller reads it the long way.
 
-    The record of a change can be decoded, and gives what decoding the line would give.
+    The record of a change can be decoded, and gives what decoding the line would give. (An object that is nested
+    nearly as deeply as Python's stack allows, a thousand levels, may be too deep for who is further up that stack.)
     """
     head = _HEAD.match(line)
     body = line.rstrip(_SPACE)

@@ -13,6 +13,9 @@ _ENOUGH = 64 * 1024
 _WINDOW = 4
 """Times that."""
 
+_TAIL = 3
+"""A number may go on behind the window: behind ``1``, ``1.`` or ``1e+``."""
+
 _decode = json.JSONDecoder().raw_decode
 _skip_space = re.compile(r"[ \t\r\n]*").match
 
@@ -50,8 +53,8 @@ class Reader:
         if len(self._text) - self._at < self._enough:
             self._slide()
         found, end = self._decode()
-        while end == len(self._text) and self._widen():
-            found, end = self._decode()  # a number may go on behind the window
+        while len(self._text) - end < _TAIL and self._widen():
+            found, end = self._decode()
         raw = self._body[self._start + self._at : self._start + end]
         self._at = end
         return found, raw

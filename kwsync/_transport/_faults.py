@@ -19,6 +19,10 @@ SHUT = (*EXPECTED, AttributeError)
 """What an operation may raise that was ended from outside: it means nothing but that."""
 
 
+class ProxyFault(OSError):
+    """The proxy cannot be reached or does not let us through; the cause tells why. Its text names the proxy."""
+
+
 def fault(error: Exception, path: str, outside: BaseException | None) -> WatchError:
     """The error value for an exception of `EXPECTED`, which becomes its cause.
 
@@ -65,7 +69,9 @@ def _classify(error: Exception, root: BaseException, path: str) -> WatchError:
     return local_error(ErrorOrigin.NETWORK, _describe(error, root), path=path)
 
 
-def _describe(error: Exception, root: BaseException) -> str:
+def _describe(error: BaseException, root: BaseException) -> str:
+    if isinstance(error, ProxyFault):
+        return f"{error}: {_describe(error.__cause__ or root, root)}"
     if isinstance(root, InvalidChunkLength):  # which is an IncompleteRead as well
         return "the answer's chunks are malformed"
     if isinstance(root, http.client.IncompleteRead):

@@ -26,7 +26,7 @@ from kwsync._cancel import Guard
 from kwsync._cluster import Cluster
 from kwsync._transport._coding import unpacked
 from kwsync._transport._endpoint import Endpoint, endpoint_of
-from kwsync._transport._faults import SHUT
+from kwsync._transport._faults import SHUT, ProxyFault
 from kwsync._transport._sockets import connecting, dial, let_go, shut
 from kwsync._transport._tls import TLSContexts, proxy_context
 from kwsync.credentials import Authorization, Certificate
@@ -243,11 +243,14 @@ class Transport:
                 guard.check()
             return _Kept(connection, endpoint, certificate)
         except BaseException as error:
+            proxy = endpoint.proxy if _is_of_proxy(error, connection) else None
             guard.detach()
             connection.close()
             let_go(connecting.sockets or ())
             if isinstance(error, SHUT):  # what a signal handler raises is no such thing, and passes
                 guard.check()
+            if proxy is not None:
+                raise ProxyFault(f"the proxy {proxy.scheme}://{proxy.authority}") from error
             raise
         finally:
             connecting.guard, connecting.sockets = before
@@ -295,6 +298,12 @@ class Transport:
             if isinstance(error, SHUT):
                 guard.check()
             raise
+
+
+def _is_of_proxy(error: BaseException, connection: HTTPConnection) -> bool:
+    """Whether the way to a proxy has failed, where there is one, or the proxy has refused to go further."""
+    refused = str(error).startswith("Tunnel connection failed: ")  # http.client's words for an answer to CONNECT
+    return isinstance(error, OSError) and (refused or not connection.has_connected_to_proxy)
 
 
 def _ask(connection: HTTPConnection, request: Request, target: str, headers: Mapping[str, str]) -> None:

@@ -1,15 +1,18 @@
 """The command line: ``kwsync watch``, ``events``, ``serve`` and ``demo``; it needs the extra ``kwsync[cli]``.
 
 From the ground up: ``_text`` and ``_colour`` (what may go to a terminal), ``_documents`` (what is in an object),
-``_table``, ``_formats`` and ``_event_lines`` (events to lines, pure), ``_errors`` (sentences and exit codes),
-``_output`` and ``_verbose`` (standard output and error), ``_follow`` (one kind, for ever), ``_gather`` (several at
-once), ``_printer`` (what is printed when), ``_options``, and the commands.
+``_times`` (moments and ages), ``_table``, ``_formats``, ``_event_lines`` and ``_diff`` (events to lines), ``_jsonpath``
+and ``_until`` (states to wait for), ``_errors`` (sentences and exit codes), ``_output`` and ``_verbose`` (standard
+output and error), ``_follow`` (one kind, for ever), ``_gather`` (several at once), ``_printer`` (what is printed when),
+``_names`` and ``_options`` (what the arguments mean), and the commands.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+
+from kwsync import _starting
 
 __all__ = ["main"]
 
@@ -19,6 +22,7 @@ _EXTRA = ("click", "yaml")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line with *arguments* (None: the process's own); the exit code, see ``kwsync --help``."""
     try:
+        _starting.loud()
         from kwsync.cli._main import run
 
         return run(arguments)
@@ -28,4 +32,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write('kwsync: the command line needs some more packages: pip install "kwsync[cli]"\n')
         return 1
     except KeyboardInterrupt:  # while the modules are loaded, or for the second time while it ends
-        return 130
+        return _starting.INTERRUPTED

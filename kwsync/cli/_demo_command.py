@@ -74,6 +74,9 @@ class Remarks:
         """Of the past nothing."""
         return []
 
+    def measure(self, event: WatchEvent) -> None:
+        """Of the past nothing."""
+
     def change(self, event: WatchEvent) -> list[str]:
         """Type, object, reason, message."""
         told = Happening.of(event.object)

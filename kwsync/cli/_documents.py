@@ -27,9 +27,14 @@ def rows_of(document: object) -> list[dict[str, Any]]:
     return objects(mapping(document).get("rows"))
 
 
+def is_table(document: object) -> bool:
+    """Whether it is a Table, as the server was asked for."""
+    return mapping(document).get("kind") == "Table"
+
+
 def metadata_of(document: object) -> dict[str, Any]:
     """The metadata of an object, or of the first row of a Table."""
-    if mapping(document).get("kind") == "Table":
+    if is_table(document):
         rows = rows_of(document)
         document = rows[0].get("object") if rows else None
     return mapping(mapping(document).get("metadata"))

@@ -30,7 +30,7 @@ MEANINGS = {
     ExitCode.USAGE: "bad arguments, or a selector that the server refuses",
     ExitCode.CONFIG: "no kubeconfig, or one that cannot be used",
     ExitCode.UNREACHABLE: "no connection to the server when it started, or a certificate that cannot be trusted",
-    ExitCode.REFUSED: "the server does not accept the credential (401) or does not allow this (403)",
+    ExitCode.REFUSED: "the server does not accept the credential (401) or does not allow this (403), or a proxy (407)",
     ExitCode.NO_SUCH_KIND: "the server has no such kind of objects",
     ExitCode.INTERRUPTED: "ended by Ctrl-C",
     ExitCode.READER_GONE: "whoever read the output has gone (as in `kwsync watch pods | head -1`)",
@@ -50,6 +50,10 @@ class ReaderGone(Exception):
     """Nobody reads standard output any more."""
 
 
+class TimeOver(Exception):
+    """``--timeout`` has passed before there was anything to follow."""
+
+
 def location(client: Client) -> str:
     """The server's address without a password."""
     parts = urlsplit(client.cluster.server)
@@ -67,11 +71,11 @@ def brief(error: WatchError) -> str:
 def explain(error: WatchError, client: Client, resource: Resource | str) -> CommandError:
     """The sentence for an error that ends the command."""
     if error.origin is ErrorOrigin.CONFIG:
-        return _configuration(error)
+        return _configuration(error, client.cluster.proxy_url)
     if error.status_code:
         return _answer(error, client, resource)
     if error.origin is ErrorOrigin.NETWORK:
-        return CommandError(_network(error, location(client)), ExitCode.UNREACHABLE)
+        return CommandError(_network(error, location(client), client.cluster.proxy_url), ExitCode.UNREACHABLE)
     if error.origin is ErrorOrigin.TIMEOUT:
         sentence = f"{location(client)} does not answer: check network, VPN and proxy settings"
         return CommandError(sentence, ExitCode.UNREACHABLE)
@@ -79,15 +83,27 @@ def explain(error: WatchError, client: Client, resource: Resource | str) -> Comm
     return CommandError(sentence, ExitCode.FAILED)
 
 
-def _configuration(error: WatchError) -> CommandError:
+def _configuration(error: WatchError, proxy_url: str | None) -> CommandError:
     if error.status_code == 404:
         advice = "check the spelling (plural, singular, kind or short name, maybe with .group behind it)"
         return CommandError(f"{error.message}: {advice}", ExitCode.NO_SUCH_KIND)
     if error.status_code == 400:
         return CommandError(error.message, ExitCode.USAGE)
     if error.status_code == 401:
-        return CommandError(f"{error.message}: repair the user's entry in the kubeconfig", ExitCode.CONFIG)
+        return CommandError(_credential(error.message), ExitCode.CONFIG)
+    if error.message.startswith("the proxy "):
+        return CommandError(f"{error.message}: correct {_proxy_setting(proxy_url)}", ExitCode.CONFIG)
     return CommandError(f"{error.message}: repair the kubeconfig", ExitCode.CONFIG)
+
+
+def _credential(message: str) -> str:
+    what, unsupported, _ = message.partition("which is not supported yet")
+    if unsupported:
+        advice = "for now, name another context with --context"
+        if " gets its credential from " in what:
+            advice = "for now, give the user a token (from: kubectl create token), a client certificate or a password"
+        return f"{what}which kwsync does not support yet: {advice}"
+    return f"{message}: repair the user's entry in the kubeconfig"
 
 
 def _answer(error: WatchError, client: Client, resource: Resource | str) -> CommandError:
@@ -98,6 +114,8 @@ def _answer(error: WatchError, client: Client, resource: Resource | str) -> Comm
     if code == 403:
         advice = "ask for the rights to list and watch, or name a namespace of yours with -n"
         return CommandError(f"you may not do this (403): {brief_message(error)}: {advice}", ExitCode.REFUSED)
+    if code == 407:
+        return CommandError(f"the proxy refuses this (407): {_LOGIN}", ExitCode.REFUSED)
     if code == 404:
         advice = "check the spelling, and that the server is the one you mean"
         return CommandError(f"{location(client)} has no {_named(resource)} (404): {advice}", ExitCode.NO_SUCH_KIND)
@@ -105,6 +123,8 @@ def _answer(error: WatchError, client: Client, resource: Resource | str) -> Comm
         sentence = f"the server prints no tables of {_named(resource)} (406): try -o name or -o json"
         return CommandError(sentence, ExitCode.FAILED)
     if code in (400, 422):
+        if any(sign in error.message.lower() for sign in _PLAIN_TO_TLS):
+            return CommandError(f"{location(client)} speaks TLS alone: {_WRITE_HTTPS}", ExitCode.UNREACHABLE)
         advice = "correct the selectors"
         return CommandError(f"the server refuses this ({code}): {brief_message(error)}: {advice}", ExitCode.USAGE)
     if code == 429 or code >= 500:
@@ -125,10 +145,27 @@ _ADVICE = {
     "ConnectionRefusedError": "it is refused: check that the cluster runs, and the server's address in the kubeconfig",
     "gaierror": "the name of its host is not known: check the server's address in the kubeconfig, and your network",
 }
+_PROXY_ADVICE = {
+    "ConnectionRefusedError": "it refuses connections: check that it runs, and {where}",
+    "gaierror": "the name of its host is not known: check {where}",
+}
+_LOGIN = "give its user and password, as in http://USER:PASSWORD@HOST:PORT"
+_WRITE_HTTPS = "write https:// for http:// in the kubeconfig"
+
+_PLAIN_TO_TLS = ("http request to an https server", "plain http request was sent to https port")
+"""What Go and nginx answer to plain HTTP where they speak TLS."""
+
+_TLS_TO_PLAIN = {"BadStatusLine", "ConnectionResetError", "RemoteDisconnected"}
+"""What becomes of plain HTTP where TLS is spoken."""
+
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG")
+"""What OpenSSL says of an answer that is no TLS; which of them depends on its version and on the answer."""
 
 
-def _network(error: WatchError, server: str) -> str:
+def _network(error: WatchError, server: str, proxy_url: str | None) -> str:
     causes = {type(cause).__name__ for cause in _causes(error)}
+    if "ProxyFault" in causes:
+        return _proxy(error, causes, _proxy_setting(proxy_url))
     if "SSLCertVerificationError" in causes:
         advice = "renew the server's certificate, or set the right certificate-authority in the kubeconfig"
         if "expired" in error.message:
@@ -137,7 +174,33 @@ def _network(error: WatchError, server: str) -> str:
     for cause, advice in _ADVICE.items():
         if cause in causes:
             return f"no connection to {server}: {advice}"
-    return f"no connection to {server}: {error.message}: check network, VPN and proxy settings"
+    if _is_no_tls(error):
+        advice = "check its address in the kubeconfig, or write http:// if no encryption is meant"
+        return f"no connection to {server}: it answers, but speaks no TLS: {advice}"
+    advice = "check network, VPN and proxy settings"
+    if server.startswith("http:") and causes & _TLS_TO_PLAIN:
+        advice = f"if it speaks TLS, {_WRITE_HTTPS}"
+    return f"no connection to {server}: {error.message}: {advice}"
+
+
+def _proxy_setting(proxy_url: str | None) -> str:
+    return "proxy-url in the kubeconfig" if proxy_url else "the variables HTTPS_PROXY and HTTP_PROXY"
+
+
+def _proxy(error: WatchError, causes: set[str], where: str) -> str:
+    named, _, reason = error.message.partition(": ")
+    for cause, advice in _PROXY_ADVICE.items():
+        if cause in causes:
+            return f"no connection to {named}: {advice.format(where=where)}"
+    if "407" in reason:
+        return f"{named} refuses this (407): {_LOGIN}, in {where}"
+    if _is_no_tls(error):
+        return f"no connection to {named}: it speaks no TLS: write http:// for https:// in {where}"
+    return f"no connection through {named}: {reason}: check {where}"
+
+
+def _is_no_tls(error: WatchError) -> bool:
+    return any(sign in error.message for sign in _NO_TLS)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -11,6 +11,7 @@ from kwsync import WatchEvent
 from kwsync.cli._colour import Paint
 from kwsync.cli._documents import mapping, metadata_of, text
 from kwsync.cli._text import escaped, padded, width
+from kwsync.cli._times import duration, first_time, local
 
 _TITLES = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE")
 _GAP = "   "
@@ -37,14 +38,14 @@ class Happening:
         series = mapping(event.get("series"))
         about = mapping(event.get("involvedObject") or event.get("regarding"))
         created = metadata_of(event).get("creationTimestamp")
-        once = _first_time(event.get("eventTime"))
-        first = _first_time(event.get("firstTimestamp"), event.get("deprecatedFirstTimestamp")) or once
-        last = _first_time(
+        once = first_time(event.get("eventTime"))
+        first = first_time(event.get("firstTimestamp"), event.get("deprecatedFirstTimestamp")) or once
+        last = first_time(
             series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("deprecatedLastTimestamp")
         )
         return cls(
-            first=first or _first_time(created),
-            last=last or once or _first_time(created),
+            first=first or first_time(created),
+            last=last or once or first_time(created),
             type=text(event.get("type")),
             reason=text(event.get("reason")),
             about=f"{text(about.get('kind')).lower()}/{text(about.get('name'))}",
@@ -68,27 +69,8 @@ class Happening:
         return f"{self.message} ({self.repeats})" if self.repeats else self.message
 
 
-def _first_time(*values: object) -> datetime | None:
-    """The first that is a time; Python 3.10 reads no ``Z``."""
-    for value in values:
-        try:
-            moment = datetime.fromisoformat(text(value).replace("Z", "+00:00"))
-        except ValueError:
-            continue
-        return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
-    return None
-
-
 def _count(*values: object) -> int:
     return max((value for value in values if isinstance(value, int)), default=1)
-
-
-def duration(seconds: float) -> str:
-    """Roughly, as kubectl tells ages: ``45s``, ``12m``, ``3h``, ``5d``."""
-    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds >= 2 * size or (seconds >= size and unit != "m"):
-            return f"{int(seconds // size)}{unit}"
-    return f"{int(seconds)}s"
 
 
 def in_order(events: Sequence[WatchEvent]) -> list[WatchEvent]:
@@ -101,8 +83,8 @@ class EventLines:
     """The lines of Events; columns grow as longer cells come."""
 
     paint: Paint
-    now: datetime
-    """Events of another day than this one's show their date."""
+    now: Callable[[], datetime]
+    """Asked for each line: events of another day than today show their date."""
     namespaces: bool = False
     zone: tzinfo | None = None
     """None for this machine's own."""
@@ -114,13 +96,17 @@ class EventLines:
         """The state in order, and below it, once, the line that parts it from what follows."""
         lines = self._lines(in_order(events))
         if not self._divided:
-            lines.append(self.paint.faint(f"-- {self._clock(self.now)} what follows is new ".ljust(72, "-")))
+            lines.append(self.paint.faint(f"-- {self._clock(self.now())} what follows is new ".ljust(72, "-")))
         self._divided = True
         return lines
 
     def change(self, event: WatchEvent) -> list[str]:
         """The line of an event that came or happened once more."""
         return self._lines([event])
+
+    def measure(self, event: WatchEvent) -> None:
+        """Make room for an event that is not shown: those like it will be."""
+        self._grow(self._cells(event))
 
     def _lines(self, events: Sequence[WatchEvent]) -> list[str]:
         titles = [*(["NAMESPACE"] if self.namespaces else []), *_TITLES]
@@ -138,8 +124,8 @@ class EventLines:
         return [escaped(cell) for cell in ([told.namespace] if self.namespaces else []) + cells]
 
     def _clock(self, moment: datetime) -> str:
-        local, today = moment.astimezone(self.zone), self.now.astimezone(self.zone)
-        return local.strftime("%H:%M:%S" if local.date() == today.date() else "%Y-%m-%d %H:%M")
+        seen, today = local(moment, self.zone), local(self.now(), self.zone)
+        return f"{seen:%H:%M:%S}" if seen.date() == today.date() else f"{seen.date().isoformat()} {seen:%H:%M}"
 
     def _grow(self, cells: list[str]) -> None:
         before = self._widths or [0] * len(cells)

@@ -16,9 +16,6 @@ from kwsync._threads import make_thread
 _WAITING = 1000
 """Events that wait for the printer; then the streams wait, and their servers' windows fill."""
 
-IDLE_SECONDS = 1.0
-"""Without an event for so long, the handler is told."""
-
 _POLL_SECONDS = 0.1
 _JOIN_SECONDS = 2.0
 
@@ -39,8 +36,11 @@ class Handler(Protocol):
     def handle(self, number: int, event: WatchEvent) -> None:
         """One event of the source of this number."""
 
-    def idle(self) -> None:
-        """For a while none came."""
+    def tick(self) -> float:
+        """Do what is due by the clock; the seconds until something may be due again. Called before each wait."""
+
+    def finish(self) -> None:
+        """The time is over."""
 
 
 def gather(sources: Sequence[Source], cancel: CancelToken, handler: Handler, seconds: float | None) -> None:
@@ -89,10 +89,10 @@ def _hand_on(queue: _Queue, handler: Handler, seconds: float | None) -> None:
     end = math.inf if seconds is None else monotonic() + seconds
     while (remaining := end - monotonic()) > 0:
         try:
-            number, item = queue.get(timeout=min(remaining, IDLE_SECONDS))
+            number, item = queue.get(timeout=min(remaining, handler.tick()))
         except Empty:
-            handler.idle()
             continue
         if isinstance(item, _Failed):
             raise item.error
         handler.handle(number, item)
+    handler.finish()

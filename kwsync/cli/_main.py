@@ -11,11 +11,11 @@ import click
 
 from kwsync import __version__
 from kwsync.cli._demo_command import demo
-from kwsync.cli._errors import MEANINGS, CommandError, ExitCode, ReaderGone
+from kwsync.cli._errors import MEANINGS, CommandError, ExitCode, ReaderGone, TimeOver
 from kwsync.cli._events_command import events
 from kwsync.cli._output import silence
 from kwsync.cli._serve_command import serve
-from kwsync.cli._verbose import tell_failure
+from kwsync.cli._verbose import tell, tell_failure
 from kwsync.cli._watch_command import watch
 
 _EPILOG = "\b\nExit codes:\n" + "\n".join(f"{code:5d}  {meaning}" for code, meaning in MEANINGS.items())
@@ -49,10 +49,20 @@ def _as_they_are() -> Iterator[None]:
         raise ReaderGone from None
 
 
-@click.group(cls=_Commands, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,  # what click does by itself differs from version to version
+)
 @click.version_option(__version__, prog_name="kwsync", message="%(prog)s %(version)s")
-def commands() -> None:
+@click.pass_context
+def commands(context: click.Context) -> ExitCode:
     """Kubernetes watches on the command line."""
+    if context.invoked_subcommand is None:
+        tell(f"{context.get_help()}\n")
+        return ExitCode.USAGE
+    return ExitCode.DONE
 
 
 for _command in (watch, events, demo, serve):
@@ -75,5 +85,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except ReaderGone:
         silence(sys.stdout)
         return ExitCode.READER_GONE
+    except TimeOver:
+        return ExitCode.DONE
+    except OSError as error:
+        silence(sys.stdout)
+        tell_failure(f"the system does not allow it: {error}: see what is short (disk, memory, open files)")
+        return ExitCode.FAILED
     except (_Interrupted, click.Abort):
         return ExitCode.INTERRUPTED

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
+import select
+import stat
 import sys
 from collections.abc import Iterable
 from typing import TextIO
 
-from kwsync.cli._errors import ReaderGone
+from kwsync.cli._errors import CommandError, ExitCode, ReaderGone
 
 
 class Output:
-    """Lines for standard output."""
+    """Lines for standard output. `CommandError` where there is none."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self.stream = sys.stdout if stream is None else stream
+        found = sys.stdout if stream is None else stream
+        if found is None:  # what Python makes of `>&-`
+            raise CommandError("standard output is closed: there is nowhere to write to", ExitCode.FAILED)
+        self.stream: TextIO = found
         if isinstance(self.stream, io.TextIOWrapper):
             self.stream.reconfigure(errors="backslashreplace")  # LANG=C knows no umlauts
+        self._reader = _Reader.of(self.stream)
+
+    @property
+    def takes_unicode(self) -> bool:
+        """Whether programs may be given any character: in other encodings than UTF-8 they would get question marks."""
+        encoding = getattr(self.stream, "encoding", None)
+        return not encoding or codecs.lookup(encoding).name == "utf-8"
 
     def write(self, lines: Iterable[str]) -> None:
-        """Write the lines in one piece, at once. `ReaderGone` where nobody reads."""
+        """Write the lines in one piece, at once. `ReaderGone` where nobody reads, `CommandError` where it fails."""
         text = "".join(f"{line}\n" for line in lines)
         if not text:
             return
@@ -30,13 +43,48 @@ class Output:
         except BrokenPipeError:
             silence(self.stream)
             raise ReaderGone from None
+        except OSError as error:
+            silence(self.stream)
+            reason = error.strerror or str(error)
+            raise CommandError(f"cannot write to standard output: {reason}", ExitCode.FAILED) from None
+
+    def check_reader(self) -> None:
+        """`ReaderGone` as soon as the other end of a pipe is closed, also while there is nothing to write."""
+        if self._reader is not None and self._reader.is_gone():
+            silence(self.stream)
+            raise ReaderGone
 
 
-def silence(stream: TextIO) -> None:
+class _Reader:
+    """The other end of a pipe or a socket."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._poll = select.poll()
+        self._poll.register(descriptor, 0)  # POLLERR and POLLHUP come unasked
+
+    @classmethod
+    def of(cls, stream: TextIO) -> _Reader | None:
+        """None for files, terminals and systems that cannot tell."""
+        try:
+            descriptor = stream.fileno()
+            mode = os.fstat(descriptor).st_mode
+        except (OSError, ValueError):
+            return None
+        can_tell = hasattr(select, "poll") and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
+        return cls(descriptor) if can_tell else None
+
+    def is_gone(self) -> bool:
+        """Whether nobody can read any more."""
+        return any(events & (select.POLLERR | select.POLLHUP) for _, events in self._poll.poll(0))
+
+
+def silence(stream: TextIO | None) -> None:
     """What is still in the buffer goes nowhere, so that Python does not complain of it at its end."""
     try:
-        number = stream.fileno()
+        number = stream.fileno() if stream is not None else -1
     except (OSError, ValueError):
+        return
+    if number < 0:
         return
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, number)

@@ -9,6 +9,7 @@ from typing import Protocol
 import attrs
 
 from kwsync import CancelToken, EventType, WatchError, WatchEvent
+from kwsync._clock import monotonic
 from kwsync.cli._documents import plural_of
 from kwsync.cli._errors import explain
 from kwsync.cli._follow import Follower, Subject
@@ -16,6 +17,12 @@ from kwsync.cli._gather import Source, gather
 from kwsync.cli._output import Output
 
 log = logging.getLogger("kwsync.cli.printer")
+
+HELD_SECONDS = 1.0
+"""So long a kind waits for those before it, which may be in trouble, counted from the first event that waits."""
+
+TICK_SECONDS = 0.5
+"""So often somebody looks whether the reader is still there; so long may Ctrl-C take where waits cannot be broken."""
 
 
 class Format(Protocol):
@@ -26,6 +33,9 @@ class Format(Protocol):
 
     def change(self, event: WatchEvent) -> list[str]:
         """The lines of one change."""
+
+    def measure(self, event: WatchEvent) -> None:
+        """Make room for the like of an object that is there, but not shown."""
 
 
 @attrs.define
@@ -47,7 +57,10 @@ class Shown:
         """What the event makes appear; the state is held back until it is complete."""
         if event.type is EventType.SYNCED:
             return self._first()
-        if (self.wants is not None and not self.wants(event)) or (event.initial and not self.initial):
+        if self.wants is not None and not self.wants(event):
+            return []
+        if event.initial and not self.initial:
+            self.format.measure(event)
             return []
         if event.initial and not self._begun:
             self._state.append(event)
@@ -67,11 +80,13 @@ class Shown:
 class Screen:
     """Several kinds on one output: their states in the order of the command line, then changes as they come."""
 
-    def __init__(self, shown: Sequence[Shown], output: Output) -> None:
+    def __init__(self, shown: Sequence[Shown], output: Output, clock: Callable[[], float] = monotonic) -> None:
         self._shown = shown
         self._output = output
+        self._clock = clock
         self._held: dict[int, list[WatchEvent]] = {}
         self._missing = list(range(len(shown)))
+        self._deadline: float | None = None
 
     def handle(self, number: int, event: WatchEvent) -> None:
         """Print what the event makes appear, unless a kind that comes before it has not shown its state yet."""
@@ -79,15 +94,30 @@ class Screen:
         if event.type is EventType.SYNCED and number in self._missing:
             self._missing.remove(number)
         self._release(self._missing[0] if self._missing else len(self._shown))
+        if self._held and self._deadline is None:
+            self._deadline = self._clock() + HELD_SECONDS
 
-    def idle(self) -> None:
-        """A kind that is in trouble holds up no other for long."""
+    def tick(self) -> float:
+        """A kind that is in trouble holds up no other for long, and a reader who has gone ends all."""
+        self._output.check_reader()
+        if self._deadline is None:
+            return TICK_SECONDS
+        remaining = self._deadline - self._clock()
+        if remaining <= 0:
+            self.finish()
+            return TICK_SECONDS
+        return min(remaining, TICK_SECONDS)
+
+    def finish(self) -> None:
+        """Nobody waits any more for those before it."""
         self._missing.clear()
         self._release(len(self._shown))
 
     def _release(self, end: int) -> None:
         ready = sorted(number for number in self._held if number < end)
         held = [(self._shown[number], self._held.pop(number)) for number in ready]
+        if not self._held:
+            self._deadline = None
         self._output.write([line for shown, events in held for event in events for line in shown.lines(event)])
 
 

@@ -1,21 +1,26 @@
-"""Tables of the server's own columns, line by line; columns grow as longer cells come. Pure."""
+"""Tables of the server's own columns, line by line; columns grow as longer cells come. Pure but for the ages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import attrs
 
 from kwsync import EventType, Resource, WatchEvent
 from kwsync.cli._colour import Paint
-from kwsync.cli._documents import kind_of, mapping, metadata_of, objects, rows_of, text
+from kwsync.cli._documents import is_table, kind_of, mapping, metadata_of, objects, rows_of, text
 from kwsync.cli._text import escaped, padded, width
+from kwsync.cli._times import age, now
 
 GAP = "   "
 
 EVENT, NAMESPACE, NAME = "EVENT", "NAMESPACE", "NAME"
 _VERB_COLUMNS = len("MODIFIED")
+
+_OWN_DEFINITIONS: list[dict[str, Any]] = [{"name": "Name", "format": "name"}, {"name": "Age"}]
+"""What can be told of every object, where a server makes no tables."""
 
 
 class Column(NamedTuple):
@@ -60,7 +65,11 @@ class Table:
     """Whether rows tell their namespace."""
     kinds: bool = False
     """Whether names tell their kind, because several are shown."""
+    now: Callable[[], datetime] = now
+    """For the ages of objects whose server tells none."""
     _columns: list[Column] = attrs.field(factory=list, init=False)
+    _headed: list[Column] = attrs.field(factory=list, init=False)
+    """The columns that the last header told."""
     _definitions: list[dict[str, Any]] = attrs.field(factory=list, init=False)
 
     def block(self, events: Sequence[WatchEvent]) -> list[str]:
@@ -71,32 +80,48 @@ class Table:
         """The line of one change."""
         return self._lines([event])
 
+    def measure(self, event: WatchEvent) -> None:
+        """Make room for an object that is not shown: those like it will be."""
+        document = self._table(event)
+        self._learn(document)
+        for row in rows_of(document):
+            self._grow(self._cells(event, row))
+
     def _lines(self, events: Iterable[WatchEvent]) -> list[str]:
         shown: list[Line | None] = []
         for event in events:
-            if self._learn(event):
+            document = self._table(event)
+            self._learn(document)
+            if self._columns != self._headed:
+                self._headed = self._columns
                 shown.append(None)  # a header
-            shown += [Line(str(event.type), self._cells(event, row)) for row in rows_of(event.object)]
+            shown += [Line(str(event.type), self._cells(event, row)) for row in rows_of(document)]
         titles = [column.title for column in self._columns]
         for line in shown:
             self._grow(titles if line is None else line.cells)
         return [self._header(titles) if line is None else self._row(titles, line) for line in shown]
 
-    def _learn(self, event: WatchEvent) -> bool:
-        """Take over the columns, which only the first event of a stream tells; are they others than before?"""
-        found = objects(mapping(event.object).get("columnDefinitions"))
+    def _table(self, event: WatchEvent) -> dict[str, Any]:
+        """The event's Table; of a server that ignores the wish for one, a Table of ours."""
+        found = event.object
+        if found is None or is_table(found):
+            return mapping(found)
+        metadata = metadata_of(found)
+        cells = [text(metadata.get("name")), age(metadata.get("creationTimestamp"), self.now())]
+        return {"columnDefinitions": _OWN_DEFINITIONS, "rows": [{"cells": cells, "object": found}]}
+
+    def _learn(self, document: dict[str, Any]) -> None:
+        """Take over the columns, which only the first event of a stream tells."""
+        found = objects(document.get("columnDefinitions"))
         if not found or found == self._definitions:
-            return False
+            return
         self._definitions = found
-        columns = [Column(EVENT, None)]
+        self._columns = [Column(EVENT, None)]
         if self.namespaces:
-            columns.append(Column(NAMESPACE, None))
+            self._columns.append(Column(NAMESPACE, None))
         for place, one in enumerate(found):
             if self.wide or not one.get("priority"):
-                columns.append(Column(escaped(text(one.get("name")).upper()), place))
-        new = columns != self._columns
-        self._columns = columns
-        return new
+                self._columns.append(Column(escaped(text(one.get("name")).upper()), place))
 
     def _cells(self, event: WatchEvent, row: dict[str, Any]) -> list[str]:
         cells = row.get("cells")

@@ -9,6 +9,7 @@ UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\
 """Control characters, what is invisible or turns the writing direction (CVE-2021-42574), and halves of surrogates."""
 
 _UNSAFE_BUT_NEWLINE = re.compile(rf"(?!\n){UNSAFE.pattern}")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -25,6 +26,11 @@ def _escape(match: re.Match[str]) -> str:
 def escaped_json(text: str) -> str:
     """The same for a JSON document in which what is unsafe can stand in strings only: it stays the same document."""
     return UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def without_surrogates(text: str) -> str:
+    """The text with U+FFFD for each half of a surrogate, as Go reads them."""
+    return _SURROGATES.sub("\ufffd", text)
 
 
 def is_safe_but_for_lines(text: str) -> bool:

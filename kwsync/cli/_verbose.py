@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from kwsync.cli._text import escaped
 
@@ -19,6 +19,9 @@ LEVELS = (
     {"kwsync": logging.INFO, WIRE: logging.DEBUG, HEADERS: logging.DEBUG},
 )
 """For each number of ``-v``: what interrupts, what is done about it, the request lines, and all headers."""
+
+_LONGEST = 2000
+"""Characters of a sentence. Its end tells what to do, so what is too much is taken from its middle."""
 
 
 class _Lines(logging.Formatter):
@@ -51,6 +54,15 @@ def telling(verbosity: int) -> Iterator[None]:
 
 
 def tell_failure(sentence: str) -> None:
-    """The one plain sentence of a failure."""
-    sys.stderr.write(f"kwsync: {escaped(sentence)}\n")
-    sys.stderr.flush()
+    """The one plain sentence of a failure, not longer than somebody may want to read."""
+    if len(sentence) > _LONGEST:
+        sentence = f"{sentence[: _LONGEST // 2]} … {sentence[-_LONGEST // 2 :]}"
+    tell(f"kwsync: {escaped(sentence)}\n")
+
+
+def tell(text: str) -> None:
+    """Write to standard error, where there is one that takes it: what a command does must not depend on it."""
+    with suppress(OSError):
+        if sys.stderr is not None:
+            sys.stderr.write(text)
+            sys.stderr.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Sequence
 
@@ -11,7 +12,8 @@ from kwsync import Resource
 from kwsync.cli._colour import Paint, wants_colour
 from kwsync.cli._follow import Subject
 from kwsync.cli._formats import Each, json_line, name_line, yaml_document
-from kwsync.cli._options import Place, on_cluster, timeout_option
+from kwsync.cli._names import kinds_in
+from kwsync.cli._options import Place, check_text, on_cluster
 from kwsync.cli._output import Output
 from kwsync.cli._printer import Format, Shown, show
 from kwsync.cli._table import Table, Widths
@@ -20,22 +22,36 @@ VIEWS = {"table": "table", "wide": "table", "name": "metadata", "json": "object"
 """The formats, and the view of the objects that each needs."""
 
 
+def _check_kinds(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
+    return kinds_in(value)
+
+
 @click.command("watch", short_help="Show objects, and each change of them.")
-@click.argument("resources", metavar="RESOURCE...", nargs=-1, required=True)
+@click.argument("names", metavar="RESOURCE...", nargs=-1, required=True, callback=_check_kinds)
 @on_cluster
-@click.option("-l", "--selector", "label_selector", metavar="LABELS", help="Only objects with these labels (app=web).")
-@click.option("--field-selector", metavar="FIELDS", help="Only objects with these fields (metadata.name=web).")
+@click.option(
+    "-l",
+    "--selector",
+    "label_selector",
+    callback=check_text,
+    metavar="LABELS",
+    help="Only objects with these labels (app=web).",
+)
+@click.option(
+    "--field-selector",
+    callback=check_text,
+    metavar="FIELDS",
+    help="Only objects with these fields (metadata.name=web).",
+)
 @click.option("-o", "--output", "form", type=click.Choice(list(VIEWS)), default="table", help="Default: table.")
 @click.option("--no-initial", is_flag=True, help="Leave out what is there already: show changes alone.")
-@timeout_option
 def watch(
     place: Place,
-    resources: tuple[str, ...],
+    names: list[str],
     label_selector: str | None,
     field_selector: str | None,
     form: str,
     no_initial: bool,
-    timeout: float | None,
 ) -> None:
     """Show the objects of one or more kinds, and then each change of them, until Ctrl-C.
 
@@ -50,8 +66,9 @@ def watch(
     -o yaml    a document for each event, of the same form
     """
     output = Output()
-    kinds = place.resources(resources)
-    formats = formats_of(kinds, form, Paint(wants_colour(output.stream, os.environ)), place.namespace is None)
+    kinds = place.resources(names)
+    paint = Paint(wants_colour(output.stream, os.environ))
+    formats = formats_of(kinds, form, paint, place.namespace is None, unicode=output.takes_unicode)
     subjects = [
         Subject(
             client=place.client,
@@ -63,15 +80,19 @@ def watch(
         )
         for kind in kinds
     ]
-    show([Shown(*pair, initial=not no_initial) for pair in zip(subjects, formats, strict=True)], output, timeout)
+    shown = [Shown(*pair, initial=not no_initial) for pair in zip(subjects, formats, strict=True)]
+    show(shown, output, place.remaining())
 
 
-def formats_of(kinds: Sequence[Resource], form: str, paint: Paint, all_namespaces: bool) -> list[Format]:
-    """A format for each kind; tables of several stand below each other."""
+def formats_of(
+    kinds: Sequence[Resource], form: str, paint: Paint, all_namespaces: bool, *, unicode: bool
+) -> list[Format]:
+    """A format for each kind; tables of several stand below each other. Without *unicode* programs get ASCII."""
     if form == "name":
         return [Each(name_line(kind)) for kind in kinds]
     if form in ("json", "yaml"):
-        return [Each(json_line if form == "json" else yaml_document) for _ in kinds]
+        line = functools.partial(json_line if form == "json" else yaml_document, unicode=unicode)
+        return [Each(line) for _ in kinds]
     namespaces = all_namespaces and any(kind.namespaced is not False for kind in kinds)
     return list(tables_of(kinds, paint, Widths(), wide=form == "wide", namespaces=namespaces))
 

@@ -11,9 +11,10 @@ Threads: each server has one that accepts, and one for each connection.
 """
 
 from kwsync.testing._exchange import Exchange
+from kwsync.testing._headers import Headers
 from kwsync.testing._objects import bookmark, pod, status
 from kwsync.testing._proxy import ProxyServer
-from kwsync.testing._request import Headers, PeerCertificate, Request
+from kwsync.testing._request import PeerCertificate, Request
 from kwsync.testing._script import Step
 from kwsync.testing._scripted import ScriptedServer
 from kwsync.testing._steps import (

@@ -14,9 +14,12 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
+from kwsync.testing._latches import Bell, Halt
+
 _READ = selectors.EVENT_READ
 _WRITE = selectors.EVENT_WRITE
 _POLL_SECONDS = 0.005
+_MAX_BUFFER = 4 << 20  # What a client sends while its answer is still going on waits, but not without a bound.
 _POLLRDHUP = getattr(select, "POLLRDHUP", 0)  # Linux only
 _NO_LINGER = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
 # poll() needs no descriptor of its own, so that hundreds of connections fit below the usual limit.
@@ -30,54 +33,6 @@ class Over(Exception):
 
 class HandshakeFailed(Over):
     """The TLS handshake failed, most often because the client did not trust the server."""
-
-
-class Halt:
-    """A latch that both selectors and threads can wait for."""
-
-    def __init__(self) -> None:
-        self._reader, self._writer = socket.socketpair()
-        self._flag = threading.Event()
-        self.is_set = self._flag.is_set
-        self.wait = self._flag.wait
-
-    def fileno(self) -> int:
-        return self._reader.fileno()
-
-    def set(self) -> None:
-        # A closed writer leaves the reader readable for good: no byte to be lost, any number of waiters.
-        self._flag.set()
-        self._writer.close()
-
-    def close(self) -> None:
-        self.set()
-        self._reader.close()
-
-
-class Bell:
-    """Wakes the one thread that waits for it in `Connection.wait_for`; rung by any thread, any number of times."""
-
-    def __init__(self) -> None:
-        self._reader, self._writer = socket.socketpair()
-        self._reader.setblocking(False)
-        self._writer.setblocking(False)
-
-    def fileno(self) -> int:
-        return self._reader.fileno()
-
-    def ring(self) -> None:
-        # Full is loud enough; closed is a watch that has just ended.
-        with contextlib.suppress(OSError):
-            self._writer.send(b"!")
-
-    def hush(self) -> None:
-        """Take in what was rung."""
-        with contextlib.suppress(BlockingIOError):
-            self._reader.recv(64)
-
-    def close(self) -> None:
-        self._writer.close()
-        self._reader.close()
 
 
 class Connection:
@@ -133,11 +88,14 @@ class Connection:
     def fileno(self) -> int:
         return self._sock.fileno()
 
-    def read_more(self) -> None:
-        """Wait for at least one more byte in `buffer`."""
+    def read_more(self, deadline: float | None = None) -> None:
+        """Wait for at least one more byte in `buffer`; TimeoutError at the deadline (by `time.monotonic()`)."""
         before = len(self.buffer)
         while len(self.buffer) == before:
-            self._select(_READ)
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                raise TimeoutError
+            self._select(_READ, left)
             self.fill()
 
     def fill(self) -> None:
@@ -151,6 +109,8 @@ class Connection:
         if not data:
             self._client_gone()
         self.buffer += data
+        if len(self.buffer) > _MAX_BUFFER:
+            raise Over("the client sends more than anybody reads")
 
     def take(self, size: int | None = None) -> bytes:
         """Remove and give the first `size` bytes of `buffer`, or all of them."""
@@ -224,8 +184,30 @@ class Connection:
         """Say the end of the TLS stream, as a server does before a clean close; nothing on plain TCP."""
         if isinstance(self._sock, ssl.SSLSocket):
             # The alert goes out at once; then unwrap() would like to see the client's, which is not waited for.
-            with contextlib.suppress(OSError):
+            # ValueError: `linger` has said it already.
+            with contextlib.suppress(OSError, ValueError):
                 self._sock.unwrap()
+
+    def linger(self, seconds: float) -> None:
+        """End our side, and throw away what still comes, until the client has ended its own or for some seconds.
+
+        A close with bytes unread is a reset, which could take the last answer away from the client.
+        """
+        self.send_close_notify()
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_WR)
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0 and self._discard(left):
+            pass
+
+    def _discard(self, seconds: float) -> bool:
+        self._select(_READ, seconds)
+        try:
+            return bool(self._sock.recv(65536))
+        except _WOULD_BLOCK:
+            return True
+        except OSError:
+            return False
 
     def _select(self, events: int, timeout: float | None = None) -> int:
         # A test may have stopped the server from this very thread: then the latch's socket is closed already.

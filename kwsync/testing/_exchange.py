@@ -31,15 +31,16 @@ class Exchange:
         return self.complete and not self.closing
 
     def start(self, code: int, headers: HeaderSpec, defaults: HeaderSpec, body: bytes = b"") -> None:
-        """Send the head, and `body` in the same segment; `headers` win over `defaults`."""
+        """Send the head, and `body` in the same segment (HEAD gets none); `headers` win over `defaults`."""
         pairs = merge_headers(headers, defaults)
-        lines = [f"HTTP/1.1 {code} {_phrase(code)}", *(f"{name}: {value}" for name, value in pairs)]
+        lines = [f"HTTP/1.1 {code} {phrase(code)}", *(f"{name}: {value}" for name, value in pairs)]
         said = {name.lower(): value.lower() for name, value in pairs}
         self.chunked = said.get("transfer-encoding") == "chunked"
         self.closing = self.closing or said.get("connection") == "close"
+        bodiless = self.request.method == "HEAD" or code in (204, 304)
         # A promise that the body does not keep leaves the client waiting, so the connection is not used again.
-        self.complete = code in (204, 304) or said.get("content-length") == str(len(body))
-        self.raw("\r\n".join([*lines, "", ""]).encode("latin-1") + body)
+        self.complete = bodiless or said.get("content-length") == str(len(body))
+        self.raw("\r\n".join([*lines, "", ""]).encode("latin-1") + (b"" if self.request.method == "HEAD" else body))
 
     def body(self, data: bytes) -> None:
         """Send bytes of the body: as one chunk when the head was chunked, else as they are."""
@@ -87,7 +88,8 @@ def _pairs(headers: HeaderSpec) -> list[tuple[str, str | None]]:
     return list(headers.items() if isinstance(headers, Mapping) else headers)
 
 
-def _phrase(code: int) -> str:
+def phrase(code: int) -> str:
+    """The words of a status code; those that the world does not know have one, too."""
     try:
         return http.HTTPStatus(code).phrase
     except ValueError:

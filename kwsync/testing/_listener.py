@@ -7,7 +7,7 @@ import socket
 import threading
 from collections.abc import Callable
 
-from kwsync.testing._connection import Halt
+from kwsync.testing._latches import Halt
 
 _CONNECT_SECONDS = 0.05  # On loopback a connect succeeds at once, or the backlog is full.
 

@@ -6,6 +6,7 @@ import functools
 import selectors
 import socket
 import ssl
+from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from kwsync.testing._connection import Connection, Over
@@ -99,15 +100,16 @@ def _pump(client: Connection, upstream: Connection, until_client_speaks: bool) -
     with selectors.DefaultSelector() as selector:
         for end in (client, upstream, client.halt):
             selector.register(end, selectors.EVENT_READ)
-        while True:
-            if until_client_speaks and client.buffer:
-                return
+        while not (until_client_speaks and client.buffer):
             # Before the wait: bytes may have arrived together with the request, or during a send.
             upstream.send(client.take())
             client.send(upstream.take())
-            ready = {key.fileobj for key, _ in selector.select()}
-            if client.halt in ready:
-                raise Over("the server stops")
-            for end in (client, upstream):
-                if end in ready:
-                    end.fill()
+            _take_in([key.fileobj for key, _ in selector.select()], client, upstream)
+
+
+def _take_in(ready: Collection[object], client: Connection, upstream: Connection) -> None:
+    if client.halt in ready:
+        raise Over("the server stops")
+    for end in (client, upstream):
+        if end in ready:
+            end.fill()

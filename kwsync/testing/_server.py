@@ -11,9 +11,13 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from kwsync.testing._connection import Connection, Halt, HandshakeFailed, Over
+from kwsync.testing._connection import Connection, HandshakeFailed, Over
+from kwsync.testing._exchange import phrase
+from kwsync.testing._head import BadRequest
+from kwsync.testing._latches import Halt
 from kwsync.testing._listener import DeafListener, Listener
-from kwsync.testing._request import BadRequest, Request, read_request
+from kwsync.testing._reader import Reader
+from kwsync.testing._request import Request
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -22,7 +26,6 @@ Answer = Callable[[Connection], bool]
 """Answers one request, on the connection's thread; tells whether another may follow on the connection."""
 
 _JOIN_SECONDS = 5.0
-_BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 class LoopbackServer:
@@ -31,6 +34,13 @@ class LoopbackServer:
     Subclasses say in `plan` what a request gets. Leaving the `with` block stops the server and raises the
     first of `failures`, unless another exception is on its way.
     """
+
+    body_limit = 64 << 20
+    """Bytes of a request's body that are read; what is longer is cut off (`Request.cut`)."""
+    request_seconds = 32.0
+    """Within which a request must be complete once it has begun (408); a real API server has the same."""
+    linger_seconds = 1.0
+    """How long a client that was refused may go on sending until its connection is closed."""
 
     def __init__(self, *, tls: ssl.SSLContext | None = None, port: int = 0) -> None:
         self.tls = tls
@@ -174,12 +184,15 @@ class LoopbackServer:
         connection.send_close_notify()
 
     def _answer_next(self, connection: Connection) -> bool:
-        request = read_request(connection)
+        request = Reader(connection, self.body_limit, self.request_seconds).read()
         try:
-            return self._record(request)(connection)
+            goes_on = self._record(request)(connection)
+            if request.cut:
+                connection.linger(self.linger_seconds)
         finally:
             # Also when the script failed or the client went away, or a test would wait for nothing.
             request.done.set()
+        return goes_on
 
     def _record(self, request: Request) -> Answer:
         with self._changed:
@@ -191,7 +204,8 @@ class LoopbackServer:
     def _refuse(self, connection: Connection, error: BadRequest) -> None:
         self.bad_requests.append(str(error))
         with contextlib.suppress(Over):
-            connection.send(_BAD_REQUEST)
+            connection.send(_refusal(error))
+            connection.linger(self.linger_seconds)
 
     def _note_disconnect(self) -> None:
         with self._changed:
@@ -229,3 +243,11 @@ class LoopbackServer:
         """Raise the first exception of the test's own functions, if there is one."""
         if self.failures:
             raise self.failures[0]
+
+
+def _refusal(error: BadRequest) -> bytes:
+    """As Go's HTTP server refuses."""
+    line = f"{error.code} {phrase(error.code)}"
+    body = f"{line}: {error}".encode()
+    head = f"HTTP/1.1 {line}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
+    return f"{head}Connection: close\r\n\r\n".encode() + body

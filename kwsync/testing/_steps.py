@@ -18,7 +18,10 @@ _JSON = {"Content-Type": "application/json"}
 
 @dataclass(frozen=True)
 class Http(Step):
-    """A whole answer; a `body` of a dict or list is sent as JSON. Content-Length is set unless given."""
+    """A whole answer; a `body` of a dict or list is sent as JSON. Content-Length is set unless given.
+
+    A HEAD gets the head alone.
+    """
 
     code: int
     body: bytes | str | dict[str, Any] | list[Any] = b""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from kwsync.testing._request import Headers
+from kwsync.testing._headers import Headers
 
 
 @dataclass(frozen=True)

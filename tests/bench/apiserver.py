@@ -6,6 +6,7 @@ The readers only count lines, so that it is the server that is measured.
 from __future__ import annotations
 
 import http.client
+import json
 import re
 import selectors
 import socket
@@ -25,11 +26,12 @@ LIMIT_SECONDS = 120.0
 PATH = "/api/v1/namespaces/default/configmaps"
 WATCHES = 200
 PAGE = 500
+STALLED = 50
 TICK_SECONDS = 0.005
 
 
 def measure(settings: Settings, url: str) -> Iterator[Figure]:
-    """Writes into one watch and into many, pages, the time from a write to its event, starting and stopping."""
+    """Writes into one watch and many, past stalled ones, over HTTP; pages; from a write to its event; start, stop."""
     with running("apiserver") as child:
         port = int(child.hear())
         count = settings.pick(50_000, 500)
@@ -44,6 +46,15 @@ def measure(settings: Settings, url: str) -> Iterator[Figure]:
         events = {"watches": WATCHES, "writes": count}
         name = "events out of changes into many watches"
         yield Figure(SECTION, name, WATCHES * count / seconds, "1/s", at_least(10_000), events)
+        count = settings.pick(10_000, 500)
+        seconds = float(child.ask(f"stall {count}"))
+        about = {"writes": count, "stalled": STALLED}
+        yield Figure(SECTION, "changes, many readers stalled", count / seconds, "1/s", at_least(500), about)
+        count = settings.pick(5_000, 100)
+        seconds = _over_http(port, count)
+        yield Figure(
+            SECTION, "creations over one connection", count / seconds, "1/s", at_least(1_000), {"writes": count}
+        )
         times = _ticks(child, port, settings.pick(2_000, 50))
         yield Figure(SECTION, "write to event", percentile(times, 99), "ms p99", at_most(10), spread(times))
         times = [float(word) for word in child.ask(f"cycle {settings.pick(100, 5)}").split()]
@@ -102,6 +113,19 @@ def _into_watches(child: Child, port: int, watches: int, command: str, count: in
     return seconds
 
 
+def _over_http(port: int, count: int) -> float:
+    """Seconds of so many creations, one after the other."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_SECONDS)) as connection:
+        start = time.perf_counter()
+        for number in range(count):
+            body = json.dumps(_config_map(f"h-{number:06}", key="value"))
+            connection.request("POST", PATH, body, {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            response.read()
+            assert response.status == 201, response.status
+        return time.perf_counter() - start
+
+
 def _pages(port: int, count: int) -> Figure:
     """A list of everything, page by page over one connection."""
     pages, token = 0, ""
@@ -153,6 +177,18 @@ def _tick(server: ApiServer, count: int) -> str:
     return "done"
 
 
+def _stall(_: ApiServer, count: int) -> str:
+    """Seconds that the writes take when watches have been begun and are not read, until they are cut and after."""
+    with ApiServer() as server, ExitStack() as stack:
+        server.create(_config_map("m"))
+        for _watch in range(STALLED):
+            stack.enter_context(closing(_Reader(server.port)))
+        start = time.perf_counter()
+        for number in range(count):
+            server.patch("configmaps", "m", {"data": {"key": f"{number:02000}"}})
+        return str(time.perf_counter() - start)
+
+
 def _cycle(server: ApiServer, count: int) -> str:
     times = []
     for _ in range(count):
@@ -163,7 +199,7 @@ def _cycle(server: ApiServer, count: int) -> str:
     return " ".join(map(str, times))
 
 
-COMMANDS = {"create": _create, "change": _change, "tick": _tick, "cycle": _cycle}
+COMMANDS = {"create": _create, "change": _change, "tick": _tick, "stall": _stall, "cycle": _cycle}
 
 
 def main() -> None:

@@ -99,9 +99,9 @@ class Terminal:
         self.text = ""
         self._descriptor = descriptor
 
-    def until(self, text: str) -> None:
-        """Read on until *text* has come. The test's own limit bounds the wait."""
-        while text not in self.text:
+    def until(self, text: str, times: int = 1) -> None:
+        """Read on until *text* has come so many times. The test's own limit bounds the wait."""
+        while self.text.count(text) < times:
             try:
                 piece = os.read(self._descriptor, 65536)
             except OSError:  # Linux says so when the other side is closed
@@ -165,12 +165,12 @@ def first_lines(monkeypatch: pytest.MonkeyPatch, count: int, *arguments: str) ->
     return reader.getvalue().splitlines()
 
 
-def write_config(path: Path, server: str, **cluster: Any) -> Path:
-    """A kubeconfig for a server, as nobody."""
+def write_config(path: Path, server: str, *, user: Any = None, namespace: str = "", **cluster: Any) -> Path:
+    """A kubeconfig for a server, as nobody unless a user is given."""
     entries = {
         "clusters": [{"name": "c", "cluster": {"server": server, **cluster}}],
-        "users": [{"name": "u", "user": {}}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "users": [{"name": "u", "user": user or {}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u", "namespace": namespace}}],
     }
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", "current-context": "x", **entries}))
     return path

@@ -7,8 +7,10 @@ import os
 import ssl
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
@@ -16,8 +18,11 @@ import trustme
 from kwsync import Client, Cluster, ErrorOrigin, ErrorType, Resource, WatchError
 from kwsync.cli import main
 from kwsync.cli._errors import MEANINGS, ExitCode, explain
-from kwsync.testing import ApiServer, Http, NoHead, ScriptedServer, status
+from kwsync.testing import ApiServer, Http, NoHead, ProxyServer, ScriptedServer, status
 from tests.cli.support import Environment, fails, write_config
+
+Through = Callable[[str, str], tuple[str, str]]
+"""A server's URL and a proxy's to the path of a kubeconfig, and the words for where the proxy is named."""
 
 
 @pytest.fixture(autouse=True)
@@ -33,12 +38,12 @@ class TestArguments:
             (["watch", "pods", "--frob"], "No such option"),
             (["frob"], "No such command 'frob'"),
             (["watch", "pods", "-o", "xml"], "'xml' is not one of 'table', 'wide', 'name', 'json', 'yaml'"),
-            (["watch", "pods", "--timeout", "0"], "0.0 is no time to wait: give seconds above 0, at most a year"),
-            (["watch", "pods", "--timeout", "nan"], "nan is no time to wait"),
-            (["watch", "pods", "--timeout", "soon"], "soon"),
+            (["watch", "pods", "--timeout", "0"], "'0' is no time to wait: give seconds above 0, at most a year"),
+            (["watch", "pods", "--timeout", "nan"], "'nan' is no time to wait"),
+            (["watch", "pods", "--timeout", "soon"], "'soon' is no time to wait"),
             (["watch", "pods", "-A", "-n", "x"], "-n and -A exclude each other: give one of them"),
-            (["demo", "--seconds", "-1"], "-1.0 is no time to wait"),
-            (["serve", "--port", "70000"], "70000 is not in the range 0<=x<=65535"),
+            (["demo", "--seconds", "-1"], "'-1' is no time to wait"),
+            (["serve", "--port", "70000"], "'70000' is no port: give a number from 0 (any that is free) to 65535"),
         ],
     )
     def test_refused(self, arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,13 +60,30 @@ class TestArguments:
         advice = "to watch one object, say pods --field-selector metadata.name=web"
         assert told == (ExitCode.USAGE, f"'pods/web' names no kind of objects: {advice}")
 
-    @pytest.mark.parametrize("about", ["web", "pod/", "/web", "pod/a,b", "pod/a=b"])
+    @pytest.mark.parametrize(
+        "about", ["web", "pod/", "/web", "pod/a,b", "pod/a=b", "../x/y", "../x", "a/b/c/d/e", "pod/..", "pod/\udcff"]
+    )
     def test_for(self, about: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         """What is no object for --for is told with an example, or with what to check."""
         path = write_config(tmp_path / "config", "http://127.0.0.1:1")
         code, told = fails(capsys, "events", "--for", about, "--kubeconfig", str(path))
         assert code == ExitCode.USAGE
         assert "--for" in told
+
+    def test_without_any(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """`kwsync` alone shows its help as `kwsync --help` does, and is no success."""
+        assert main(["--help"]) == ExitCode.DONE
+        shown = capsys.readouterr().out
+        assert main([]) == ExitCode.USAGE
+        assert capsys.readouterr() == ("", shown)
+        assert "\n  watch " in shown
+
+    def test_long_ones_are_cut(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """An argument of a megabyte does not fill the screen, and what to do still stands at the end."""
+        code, told = fails(capsys, "watch", "pods", "-n", "x" * 1_000_000)
+        assert code == ExitCode.USAGE
+        assert len(told) < 2100
+        assert told.endswith("see kwsync watch --help")
 
     def test_names_are_escaped(self, capsys: pytest.CaptureFixture[str]) -> None:
         """Also an argument cannot reach the terminal's controls."""
@@ -102,6 +124,40 @@ class TestConfiguration:
         code, told = fails(capsys, "watch", "pods", "--kubeconfig", str(path))
         assert code == ExitCode.CONFIG
         assert told.endswith("repair the user's entry in the kubeconfig")
+
+    @pytest.mark.parametrize(
+        ("user", "sentence"),
+        [
+            ({"exec": {"command": "no-such-plugin"}}, "gets its credential from an exec plugin, which kwsync does not"),
+            ({"auth-provider": {"name": "gcp"}}, "gets its credential from an auth provider, which kwsync does not"),
+            ({"as": "somebody"}, "impersonates another user, which kwsync does not support yet: for now, name another"),
+        ],
+        ids=["exec", "auth-provider", "as"],
+    )
+    @pytest.mark.parametrize("kind", ["pods", "widgets"])
+    def test_user_that_is_not_supported(
+        self, user: dict[str, Any], sentence: str, kind: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    ) -> None:
+        """A user of a kind that kwsync cannot be yet gets told what works meanwhile, in words of the command line."""
+        path = write_config(tmp_path / "config", "http://127.0.0.1:1", user=user)
+        code, told = fails(capsys, "watch", kind, "--kubeconfig", str(path))
+        assert code == ExitCode.CONFIG
+        assert sentence in told
+        assert "credential=" not in told
+
+    def test_namespace_of_the_context(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        """A kubeconfig that names a namespace as there is none is at fault, not the arguments; -n goes before it."""
+        path = write_config(tmp_path / "config", refusing(), namespace="../x")
+        code, told = fails(capsys, "watch", "pods", "--kubeconfig", str(path))
+        assert code == ExitCode.CONFIG
+        assert told == "the namespace '../x' of the kubeconfig's context is no name of one: repair it, or give -n"
+        assert fails(capsys, "watch", "pods", "--kubeconfig", str(path), "-n", "a")[0] == ExitCode.UNREACHABLE
+
+
+def refusing() -> str:
+    """The URL of a server that is gone."""
+    with ScriptedServer() as server:
+        return server.url
 
 
 class TestConnection:
@@ -154,6 +210,42 @@ class TestConnection:
         assert code == ExitCode.FAILED
         assert "does not answer as a Kubernetes API" in told
 
+    @pytest.mark.parametrize("kind", ["pods", "widgets"])
+    def test_plain_http_where_tls_is_meant(self, kind: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        """A server that answers an https:// URL in plain HTTP is told as that, without OpenSSL's words."""
+        with ApiServer() as server:
+            url = server.url.replace("http:", "https:")
+            path = write_config(tmp_path / "config", url)
+            code, told = fails(capsys, "watch", kind, "--kubeconfig", str(path))
+        assert code == ExitCode.UNREACHABLE
+        assert told.startswith(f"no connection to {url}: it answers, but speaks no TLS: ")
+        assert "SSL" not in told
+
+    @pytest.mark.parametrize("kind", ["pods", "widgets"])
+    def test_tls_where_plain_http_is_meant(self, kind: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        """A server that speaks TLS alone, at an http:// URL: whether it hangs up or says so, the advice is the same."""
+        with ApiServer(tls=True) as server:
+            path = write_config(tmp_path / "config", server.url.replace("https:", "http:"))
+            code, told = fails(capsys, "watch", kind, "--kubeconfig", str(path))
+        assert code == ExitCode.UNREACHABLE
+        assert told.endswith("if it speaks TLS, write https:// for http:// in the kubeconfig")
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            "Client sent an HTTP request to an HTTPS server.\n",
+            "<html><h1>400 Bad Request</h1>The plain HTTP request was sent to HTTPS port</html>",
+        ],
+        ids=["Go", "nginx"],
+    )
+    def test_server_that_asks_for_tls(self, answer: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        """Where the answer to plain HTTP says that TLS is wanted, no selector is blamed for it."""
+        with ScriptedServer(default=[Http(400, answer, {"Content-Type": "text/plain"})]) as server:
+            path = write_config(tmp_path / "config", server.url)
+            code, told = fails(capsys, "watch", "pods", "--kubeconfig", str(path))
+            assert told == f"{server.url} speaks TLS alone: write https:// for http:// in the kubeconfig"
+        assert code == ExitCode.UNREACHABLE
+
     def test_unknown_host(self) -> None:
         """A host whose name nobody knows says so."""
         cause = type("gaierror", (OSError,), {})()
@@ -164,6 +256,78 @@ class TestConnection:
     def test_no_answer(self) -> None:
         """Silence points at the network."""
         assert said(failure(ErrorOrigin.TIMEOUT, "no answer in time")).endswith("check network, VPN and proxy settings")
+
+
+@pytest.fixture(params=["kubeconfig", "environment"])
+def through(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Through:
+    """A kubeconfig whose server is asked through a proxy, as it or as the environment says."""
+
+    def config(server: str, proxy: str) -> tuple[str, str]:
+        if request.param == "environment":
+            monkeypatch.setenv("HTTPS_PROXY", proxy)
+            monkeypatch.setenv("HTTP_PROXY", proxy)
+            return str(write_config(tmp_path / "config", server)), "the variables HTTPS_PROXY and HTTP_PROXY"
+        path = write_config(tmp_path / "config", server, **{"proxy-url": proxy})
+        return str(path), "proxy-url in the kubeconfig"
+
+    return config
+
+
+@pytest.mark.parametrize("kind", ["pods", "widgets"])
+@pytest.mark.parametrize("server", ["http://kube.invalid:8080", "https://kube.invalid:6443"])
+class TestProxy:
+    def test_refused(self, server: str, kind: str, through: Through, capsys: pytest.CaptureFixture[str]) -> None:
+        """A proxy that refuses connections is named, and not the server, which nobody has asked; nor any password."""
+        url = refusing()
+        path, where = through(server, url.replace("//", "//bob:sentinel@"))
+        assert fails(capsys, "watch", kind, "--kubeconfig", path) == (
+            ExitCode.UNREACHABLE,
+            f"no connection to the proxy {url}: it refuses connections: check that it runs, and {where}",
+        )
+
+    def test_without_tls(self, server: str, kind: str, through: Through, capsys: pytest.CaptureFixture[str]) -> None:
+        """So is a proxy that speaks no TLS, where its URL says that it does."""
+        with ScriptedServer(default=[Http(400, "what?")]) as proxy:
+            url = proxy.url.replace("http:", "https:")
+            path, where = through(server, url)
+            code, told = fails(capsys, "watch", kind, "--kubeconfig", path)
+        assert code == ExitCode.UNREACHABLE
+        assert told == f"no connection to the proxy {url}: it speaks no TLS: write http:// for https:// in {where}"
+
+    def test_unusable(self, server: str, kind: str, through: Through, capsys: pytest.CaptureFixture[str]) -> None:
+        """A proxy of another kind is a matter of the setting that names it."""
+        path, where = through(server, "socks5://127.0.0.1:1")
+        code, told = fails(capsys, "watch", kind, "--kubeconfig", path)
+        assert code == ExitCode.CONFIG
+        assert told.endswith(f"is not supported: it must be http:// or https://: correct {where}")
+
+
+@pytest.mark.parametrize(
+    ("status_code", "exit_code", "sentence"),
+    [
+        (407, 4, "the proxy {} refuses this (407): give its user and password, as in http://USER:PASSWORD@HOST:PORT"),
+        (503, 4, "no connection through the proxy {}: Tunnel connection failed: 503"),
+    ],
+)
+def test_proxy_that_refuses(
+    status_code: int, exit_code: int, sentence: str, through: Through, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A proxy that lets nobody through is named with its reason."""
+    with ScriptedServer(default=[Http(status_code, "no")]) as proxy:
+        path, where = through("https://kube.invalid:6443", proxy.url)
+        code, told = fails(capsys, "watch", "pods", "--kubeconfig", path)
+        assert told.startswith(sentence.format(proxy.url))
+    assert code == exit_code
+    assert told.endswith(where)
+
+
+def test_server_behind_a_proxy(through: Through, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the server does wrong is not the proxy's fault."""
+    with ApiServer(tls=True) as server, ProxyServer() as proxy:
+        path, _ = through(server.url, proxy.url)
+        code, told = fails(capsys, "watch", "pods", "--kubeconfig", path)
+        assert told.startswith(f"no trust in {server.url}: ")
+        assert code == ExitCode.UNREACHABLE
 
 
 def failure(origin: ErrorOrigin, message: str = "", code: int = 0) -> WatchError:
@@ -205,6 +369,10 @@ class TestAnswers:
             told = fails(capsys, "watch", "pods", "--kubeconfig", str(path))
         assert sentence in told[1]
         assert told[0] == exit_code
+
+    def test_proxy_wants_a_login(self) -> None:
+        """A 407 in place of an answer comes from a proxy that forwards plain HTTP."""
+        assert "the proxy refuses this (407): give its user" in said(failure(ErrorOrigin.HTTP, "no", 407))
 
     def test_unknown_kind(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         """A kind that the server does not know is named, with the ways to spell one."""

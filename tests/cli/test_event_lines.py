@@ -9,7 +9,8 @@ import pytest
 
 from kwsync import EventType, WatchEvent
 from kwsync.cli._colour import Paint
-from kwsync.cli._event_lines import EventLines, Happening, duration, in_order, of_types
+from kwsync.cli._event_lines import EventLines, Happening, in_order, of_types
+from kwsync.cli._times import duration
 from tests.cli.support import event
 
 NOON = datetime(2026, 6, 1, 12, 0, 0, tzinfo=timezone.utc)
@@ -49,7 +50,7 @@ def came(document: dict[str, Any], verb: EventType = EventType.ADDED) -> WatchEv
 
 
 def lines(**options: Any) -> EventLines:
-    return EventLines(Paint(), NOON, zone=timezone.utc, **options)
+    return EventLines(Paint(), lambda: NOON, zone=timezone.utc, **options)
 
 
 def test_two_apis_tell_the_same() -> None:
@@ -133,8 +134,43 @@ def test_namespaces() -> None:
 
 def test_zone() -> None:
     """Times are those of the reader's zone, and so is the day."""
-    shown = EventLines(Paint(), NOON, zone=timezone(timedelta(hours=13)))
+    shown = EventLines(Paint(), lambda: NOON, zone=timezone(timedelta(hours=13)))
     assert shown.change(came(event("a", "2026-06-01T11:30:00Z")))[1].startswith("00:30:00 ")
+
+
+ODD_TIMES = ["0001-01-01T00:00:00Z", "0001-01-01T00:00:01Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59.999999Z"]
+
+
+@pytest.mark.parametrize("zone", [timezone(timedelta(hours=hours)) for hours in (-12, 0, 14)] + [None])
+@pytest.mark.parametrize("first", ODD_TIMES)
+@pytest.mark.parametrize("last", ODD_TIMES)
+def test_ends_of_the_calendar(first: str, last: str, zone: timezone | None) -> None:
+    """Times of the years 1 and 9999 are times, in every zone, and a time that nobody set is none."""
+    shown = EventLines(Paint(), lambda: NOON, zone=zone)
+    found = [came(event("e", last, count=2, since=first)), came(event("f", first, count=2, since=last))]
+    [_, *told, _] = shown.block(found)
+    assert len(told) == 2
+    assert all(line.startswith(("unknown", "0001-01-0", "9999-12-31")) for line in told)
+
+
+def test_today_is_asked_for_each_line() -> None:
+    """After midnight, the events of before show their date."""
+    moments = [NOON]
+    shown = EventLines(Paint(), lambda: moments[-1], zone=timezone.utc)
+    before = came(event("a", "2026-06-01T11:00:00Z"))
+    assert shown.change(before)[1].startswith("11:00:00 ")
+    moments.append(NOON + timedelta(days=1))
+    assert shown.change(before)[0].startswith("2026-06-01 11:00 ")
+
+
+def test_measure() -> None:
+    """What is not shown has its place in the lines that are."""
+    shown = lines()
+    shown.measure(came(event("a", "2026-05-31T23:00:00Z", reason="FailedScheduling", type="Warning")))
+    shown.block([])
+    assert shown.change(came(event("b", "2026-06-01T11:00:00Z"))) == [
+        "11:00:00           Normal    Started            pod/web   Started container main"
+    ]
 
 
 def test_escapes() -> None:

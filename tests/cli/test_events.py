@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kwsync.testing import ApiServer
+from kwsync.testing import ApiServer, Fault
 from tests.cli.support import create_all, event, first_lines, in_terminal, started
 
 pytestmark = pytest.mark.usefixtures("environment")
@@ -108,3 +108,25 @@ def test_escapes(api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
     written = str(first_lines(monkeypatch, 3, "events"))
     assert "\\\\x1b[2J Warning fake" in written
     assert "\x1b" not in written
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+@pytest.mark.parametrize("initial", [True, False], ids=["all", "no-initial"])
+@pytest.mark.parametrize("seen", [True, False], ids=["watched", "missed"])
+def test_expiry_is_no_news(form: str, initial: bool, seen: bool, api: ApiServer, tmp_path: Path) -> None:
+    """That an Event is thrown away after its time is told nowhere, whether the watch or a second list tells of it."""
+    create_all(api, OLD)
+    with started(tmp_path, "events", "-o", form, *([] if initial else ["--no-initial"])) as command:
+        api.wait_for_requests(2)  # the list, and the watch
+        if not seen:
+            api.fail_next(Fault.error_event(410), verb="watch")
+            api.end_watches()
+        api.delete("events", "old")
+        api.create(event("later", "2026-05-01T12:00:00Z", reason="Killing"))
+        command.until("Killing")
+        lists = [request for request in api.requests if "watch" not in request.query]
+        assert len(lists) == (1 if seen else 2)
+        assert command.end() == 130
+    told = [line for line in command.lines if "BackOff" in line]
+    assert len(told) == initial
+    assert "DELETED" not in str(command.lines)

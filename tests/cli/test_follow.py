@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import threading
 from collections.abc import Iterator
+from time import monotonic
 from typing import Any
 
 import pytest
 
-from kwsync import CancelToken, Client, Cluster, Resource, WatchError
+from kwsync import Backoff, CancelToken, Client, Cluster, EventType, Resource, WatchError
 from kwsync.cli import _follow
 from kwsync.cli._follow import Follower, Subject
 from kwsync.testing import (
@@ -34,8 +36,7 @@ QUIET = (Head(), Stall())
 
 @pytest.fixture(autouse=True)
 def short_delays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_follow, "FIRST_DELAY", 0.01)
-    monkeypatch.setattr(_follow, "LONGEST_DELAY", 0.02)
+    monkeypatch.setattr(_follow, "BACKOFF", Backoff(initial=0.01, cap=0.02))
 
 
 @contextlib.contextmanager
@@ -46,7 +47,9 @@ def following(server: ScriptedServer | ApiServer, **options: Any) -> Iterator[It
         events = Follower(Subject(client=client, resource=Resource.parse("pods"), **options), cancel).events()
         try:
             yield (
-                f"{event.type} {event.key.name} {event.resource_version or ''}{' initial' * event.initial}".rstrip()
+                "SYNCED"
+                if event.type is EventType.SYNCED
+                else f"{event.type} {event.key.name} {event.resource_version or ''}{' initial' * event.initial}".rstrip()
                 for event in events
             )
         finally:
@@ -88,7 +91,7 @@ def test_resumes_after_a_broken_connection(caplog: pytest.LogCaptureFixture) -> 
     assert versions(server) == ["list", "10", "11"]
     warnings = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert warnings[0].startswith("pods: ")
-    assert "trying again in" in warnings[0]
+    assert warnings[0].endswith("; trying again")
     assert warnings[1:] == ["pods: following again"]
 
 
@@ -136,29 +139,27 @@ def test_waits_out_everything_once_it_runs() -> None:
     """After the first state neither a refused credential nor a missing right ends it: both may come back."""
     refused = [Http(401, status(401, "Unauthorized"))], [Http(403, status(403, "Forbidden"))]
     later = [Head(), Event("ADDED", pod("a", "11")), Stall()]
-    with ScriptedServer([List("10", [])], *refused, later) as server, following(server) as events:
-        assert list(itertools.islice(events, 2)) == ["SYNCED", "ADDED a 11"]
-    assert versions(server) == ["list", "10", "10", "10"]
+    with ScriptedServer([List("10", [])], *refused, [List("10", [])], later) as server, following(server) as events:
+        assert list(itertools.islice(events, 3)) == ["SYNCED", "SYNCED", "ADDED a 11"]
+    assert versions(server) == ["list", "10", "list", "list", "10"]
 
 
-def test_does_not_hammer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that ends every watch at once is asked at a growing distance."""
-    waits: list[float] = []
-
-    class Token(CancelToken):
-        def wait(self, timeout: float | None = None) -> bool:
-            waits.append(timeout or 0.0)
-            if len(waits) == 3:
-                self.set()
-            return self.is_set()
-
-    monkeypatch.setattr(_follow, "FIRST_DELAY", 1.0)
-    monkeypatch.setattr(_follow, "LONGEST_DELAY", 30.0)
-    with ScriptedServer([List("10", [])], default=[Head(), End()]) as server, Client(Cluster(server.url)) as client:
-        token = Token()
-        events = Follower(Subject(client=client, resource=Resource.parse("pods")), token).events()
-        assert [str(event.type) for event in events] == ["SYNCED"]
-    assert waits == [2.0, 4.0, 8.0]
+def test_tells_that_trouble_is_over(caplog: pytest.LogCaptureFixture) -> None:
+    """Where nothing changes after trouble, somebody who looks is told all the same that it is over."""
+    scripts = [List("10", [])], [Http(429, "slow down")], QUIET
+    with ScriptedServer(*scripts) as server, Client(Cluster(server.url)) as client:
+        token = CancelToken()
+        follower = Follower(Subject(client=client, resource=Resource.parse("pods")), token)
+        thread = threading.Thread(target=lambda: list(follower.events()))
+        thread.start()
+        server.wait_for_requests(3)
+        limit = monotonic() + 10
+        while "following again" not in caplog.text:
+            assert monotonic() < limit, caplog.text
+            follower.look()
+        token.set()
+        thread.join(10)
+    assert caplog.messages == ["pods: 429: slow down; trying again", "pods: following again"]
 
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 405, 406, 422])
@@ -171,11 +172,18 @@ def test_gives_up_at_the_start(code: int) -> None:
     assert len(server.requests) == 1
 
 
-def test_gives_up_when_the_kind_is_gone() -> None:
-    """A kind that is served no more ends it, also after a good time."""
-    with ScriptedServer([List("10", [])], [Http(404, "404 page not found")]) as server, following(server) as events:
+def test_waits_for_a_kind_that_is_gone() -> None:
+    """A kind that is served no more, after a good time, may come back: a definition may be made anew."""
+    scripts = [List("10", [])], [Http(404, "404 page not found")], [List("20", [pod("a", "15")])], QUIET
+    with ScriptedServer(*scripts) as server, following(server) as events:
+        assert list(itertools.islice(events, 2)) == ["SYNCED", "ADDED a 15"]
+
+
+def test_gives_up_when_the_request_is_refused() -> None:
+    """What the server calls a bad request stays one, also after a good time."""
+    with ScriptedServer([List("10", [])], [Http(405, status(405))]) as server, following(server) as events:
         assert next(events) == "SYNCED"
-        with pytest.raises(WatchError, match="404"):
+        with pytest.raises(WatchError, match="405"):
             next(events)
 
 

@@ -1,64 +1,53 @@
-"""A second list, told as changes."""
+"""What is shown of a deletion that nobody saw."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from kwsync import EventType, WatchEvent
-from kwsync.cli._known import Known
+from kwsync.cli._known import LastSeen
 
 
-def seen(name: str, version: str, uid: str = "", verb: EventType = EventType.ADDED) -> WatchEvent:
-    metadata = {"name": name, "uid": uid or f"uid-{name}", "resourceVersion": version}
-    return WatchEvent(verb, {"metadata": metadata}, version)
+def row(name: str, cell: str = "1/1") -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
+    return {"kind": "Table", "rows": [{"cells": [name, cell], "object": {"metadata": metadata}}]}
 
 
-def told(known: Known, *found: WatchEvent) -> list[str]:
-    return [f"{event.type} {event.key} {event.resource_version}" for event in known.replace(list(found))]
+def gone(name: str, *, unknown: bool = True) -> WatchEvent:
+    metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
+    return WatchEvent(EventType.DELETED, {"metadata": metadata}, final_state_unknown=unknown)
 
 
-def test_first_list() -> None:
-    """Of nothing known everything is new."""
-    assert told(Known(), seen("a", "1"), seen("b", "2")) == ["ADDED a 1", "ADDED b 2"]
+def test_last_row() -> None:
+    """It is shown with the last row that was seen, and says that this may not have been the last state."""
+    known = LastSeen()
+    for event in (WatchEvent(EventType.ADDED, row("a")), WatchEvent(EventType.MODIFIED, row("a", "0/1"), "7")):
+        assert known.completed(event) is event
+    found = known.completed(gone("a"))
+    assert found == WatchEvent(EventType.DELETED, row("a", "0/1"), "7", final_state_unknown=True)
 
 
-def test_second_list() -> None:
-    """What is the same is not told again; what was missed is: changed, made anew, new, gone."""
-    known = Known()
-    told(known, seen("same", "1"), seen("changed", "2"), seen("anew", "3"), seen("gone", "4"))
-    found = [seen("anew", "9", "uid-other"), seen("changed", "8"), seen("new", "7"), seen("same", "1")]
-    assert told(known, *found) == [
-        "DELETED anew 3",
-        "ADDED anew 9",
-        "MODIFIED changed 8",
-        "ADDED new 7",
-        "DELETED gone 4",
-    ]
+@pytest.mark.parametrize("unknown", [True, False])
+def test_once(unknown: bool) -> None:
+    """After a deletion, seen or not, the row is forgotten."""
+    known = LastSeen()
+    known.completed(WatchEvent(EventType.ADDED, row("a")))
+    known.completed(gone("a", unknown=unknown))
+    assert known.completed(gone("a")) == gone("a")
 
 
-def test_gone_is_not_certain() -> None:
-    """A deletion that a list finds says that its object is only the last one known."""
-    known = Known()
-    told(known, seen("gone", "4"))
-    [event] = known.replace([])
-    assert (event.type, event.final_state_unknown, event.initial) == (EventType.DELETED, True, False)
+def test_seen() -> None:
+    """A deletion that was seen is shown as it came."""
+    known = LastSeen()
+    known.completed(WatchEvent(EventType.ADDED, row("a")))
+    event = WatchEvent(EventType.DELETED, row("a", "0/0"))
+    assert known.completed(event) is event
 
 
-def test_keeps_little() -> None:
-    """Of an object only its identity is kept, of a table's row all: it is shown when it is found gone."""
-    known = Known()
-    row = {"kind": "Table", "rows": [{"cells": ["r"], "object": {"metadata": {"name": "r"}}}]}
-    metadata = {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "1"}
-    whole = {"kind": "Pod", "apiVersion": "v1", "metadata": {**metadata, "labels": {"x": "y"}}, "spec": {"large": 1}}
-    list(known.replace([WatchEvent(EventType.ADDED, one) for one in (row, whole)]))
-    gone = [event.object for event in known.replace([])]
-    assert gone == [row, {"kind": "Pod", "apiVersion": "v1", "metadata": metadata}]
-
-
-def test_changes_count() -> None:
-    """Changes of a watch are known to the next list, and a state that is told twice is told once."""
-    known = Known()
-    assert known.take(seen("a", "1"))
-    assert not known.take(seen("a", "1"))
-    assert known.take(seen("a", "2", verb=EventType.MODIFIED))
-    assert known.take(seen("b", "3"))
-    assert known.take(seen("b", "4", verb=EventType.DELETED))
-    assert told(known, seen("a", "2")) == []
+def test_objects() -> None:
+    """Of objects nothing is kept: there may be many, and the names are in the deletion."""
+    known = LastSeen()
+    known.completed(WatchEvent(EventType.ADDED, {"kind": "Pod", "metadata": {"name": "a", "namespace": "default"}}))
+    assert known.completed(gone("a")) == gone("a")

@@ -13,7 +13,7 @@ from kwsync import CancelToken, Client, Cluster, EventType, Resource, WatchEvent
 from kwsync.cli._follow import Subject
 from kwsync.cli._gather import Source, gather
 from kwsync.cli._output import Output
-from kwsync.cli._printer import Screen, Shown
+from kwsync.cli._printer import HELD_SECONDS, Screen, Shown
 
 
 class Plain:
@@ -21,12 +21,16 @@ class Plain:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.measured: list[WatchEvent] = []
 
     def block(self, events: Sequence[WatchEvent], /) -> list[str]:
         return [f"{self.name} state {len(events)}"]
 
     def change(self, event: WatchEvent) -> list[str]:
         return [f"{self.name} {event.type}"]
+
+    def measure(self, event: WatchEvent) -> None:
+        self.measured.append(event)
 
 
 def event(verb: str, *, initial: bool = False) -> WatchEvent:
@@ -42,12 +46,18 @@ class Two:
     def __init__(self, **options: Any) -> None:
         self.stream = io.StringIO()
         subject = Subject(client=Client(Cluster("http://127.0.0.1:1")), resource=Resource.parse("pods"))
-        shown = [Shown(subject, Plain(name), tells_absence=False, **options) for name in "ab"]
-        self.screen = Screen(shown, Output(self.stream))
+        self.formats = [Plain(name) for name in "ab"]
+        self.now = 0.0
+        shown = [Shown(subject, form, tells_absence=False, **options) for form in self.formats]
+        self.screen = Screen(shown, Output(self.stream), lambda: self.now)
 
     def give(self, *numbered: tuple[int, WatchEvent]) -> list[str]:
         for number, one in numbered:
             self.screen.handle(number, one)
+        return self.lines
+
+    @property
+    def lines(self) -> list[str]:
         return self.stream.getvalue().splitlines()
 
 
@@ -61,18 +71,42 @@ def test_states_come_whole_and_in_order() -> None:
 
 
 def test_nobody_waits_for_long() -> None:
-    """A kind in trouble holds up the others for a moment only."""
+    """A kind in trouble holds up the others for a moment only, counted from the first event, however many follow."""
+    two = Two()
+    for two.now in (5.0, 5.3, 5.6, 5.9):
+        assert two.give((1, SYNCED if two.now == 5.0 else event("MODIFIED"))) == []
+        assert two.screen.tick() <= 5.0 + HELD_SECONDS - two.now
+    two.now = 5.0 + HELD_SECONDS
+    two.screen.tick()
+    assert two.lines == ["b state 0"] + 3 * ["b MODIFIED"]
+    assert two.give((1, event("DELETED")))[4:] == ["b DELETED"]
+    assert two.give((0, SYNCED))[5:] == ["a state 0"]
+
+
+def test_the_wait_begins_with_what_waits() -> None:
+    """Time in which nothing waits does not count: a slow first state still comes first."""
+    two = Two()
+    two.screen.tick()
+    two.now = 60.0
+    assert two.give((1, SYNCED)) == []
+    two.screen.tick()
+    assert two.give((0, SYNCED)) == ["a state 0", "b state 0"]
+
+
+def test_the_end_shows_what_waits() -> None:
+    """When the time is over, nobody waits for those before it."""
     two = Two()
     two.give((1, SYNCED))
-    two.screen.idle()
-    assert two.give((1, event("MODIFIED"))) == ["b state 0", "b MODIFIED"]
-    assert two.give((0, SYNCED))[2:] == ["a state 0"]
+    two.screen.finish()
+    assert two.lines == ["b state 0"]
 
 
 def test_without_the_state() -> None:
-    """--no-initial shows nothing of the state."""
+    """--no-initial shows nothing of the state, and takes its measure."""
     two = Two(initial=False)
-    assert two.give((0, event("ADDED", initial=True)), (0, SYNCED), (0, event("ADDED"))) == ["a state 0", "a ADDED"]
+    first = event("ADDED", initial=True)
+    assert two.give((0, first), (0, SYNCED), (0, event("ADDED"))) == ["a state 0", "a ADDED"]
+    assert two.formats[0].measured == [first]
 
 
 def test_second_state() -> None:
@@ -101,13 +135,17 @@ class Taker:
     def __init__(self) -> None:
         self.taken: list[tuple[int, str]] = []
         self.threads: set[int] = set()
+        self.finished = False
 
     def handle(self, number: int, event: WatchEvent) -> None:
         self.taken.append((number, str(event.type)))
         self.threads.add(threading.get_ident())
 
-    def idle(self) -> None:
-        """Nothing."""
+    def tick(self) -> float:
+        return 0.05
+
+    def finish(self) -> None:
+        self.finished = True
 
 
 def source(*events: WatchEvent, error: Exception | None = None, until: CancelToken | None = None) -> Source:
@@ -130,6 +168,7 @@ def test_gathers_on_one_thread() -> None:
     assert [kind for number, kind in taker.taken if number == 0] == ["ADDED", "DELETED"]
     assert (1, "MODIFIED") in taker.taken
     assert cancel.is_set()
+    assert taker.finished
 
 
 def test_an_error_ends_all() -> None:

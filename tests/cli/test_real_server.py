@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kwsync.cli import main
-from tests.cli.support import Environment, config_map, event, fails, pod, started
+from tests.cli.support import Environment, config_map, deployment, event, fails, pod, started
 from tests.controlplane.server import ControlPlane
 
 
@@ -53,6 +54,52 @@ class TestRealServer:
             command.until("MODIFIED")
             command.end()
         assert [json.loads(line)["object"]["data"] for line in command.lines] == [{"k": "v"}, {"k": "w"}]
+
+    def test_yaml(self, control_plane: ControlPlane, real_namespace: str, tmp_path: Path) -> None:
+        """A document for each event, which is the same object when it is read back."""
+        path, text = collection(real_namespace, "configmaps"), "ü 😀\n\x1b[31m"
+        control_plane.request("POST", path, config_map("c", real_namespace, k=text, m="1e5")).checked()
+        with started(tmp_path, "watch", "cm", "-n", real_namespace, "-o", "yaml") as command:
+            command.until("type: ADDED")
+            control_plane.request("DELETE", f"{path}/c").checked()
+            command.until("type: DELETED")
+            command.until("m: '1e5'")
+            command.end()
+        assert "\x1b" not in "".join(command.lines)
+        added, deleted = yaml.safe_load_all("\n".join(command.lines))
+        assert (added["type"], deleted["type"]) == ("ADDED", "DELETED")
+        for one in (added, deleted):
+            assert (one["object"]["kind"], one["object"]["data"]) == ("ConfigMap", {"k": text, "m": "1e5"})
+
+    def test_name(self, control_plane: ControlPlane, real_namespace: str, tmp_path: Path) -> None:
+        """A name for each event, of kinds with and without a group."""
+        maps, sets = (
+            collection(real_namespace, "configmaps"),
+            f"/apis/apps/v1/namespaces/{real_namespace}/deployments",
+        )
+        control_plane.request("POST", maps, config_map("c", real_namespace)).checked()
+        with started(tmp_path, "watch", "cm,deploy", "-n", real_namespace, "-o", "name") as command:
+            command.until("configmap/c")
+            control_plane.request("POST", sets, {**deployment("d"), "metadata": {"name": "d"}}).checked()
+            command.until("deployment.apps/d")
+            control_plane.request("DELETE", f"{maps}/c").checked()
+            command.until("configmap/c")
+            command.end()
+        assert command.lines == ["configmap/c", "deployment.apps/d", "configmap/c"]
+
+    def test_wide(self, control_plane: ControlPlane, real_namespace: str, tmp_path: Path) -> None:
+        """All of the server's columns."""
+        path = f"/apis/apps/v1/namespaces/{real_namespace}/deployments"
+        control_plane.request("POST", path, {**deployment("d"), "metadata": {"name": "d"}}).checked()
+        with started(tmp_path, "watch", "deploy", "-n", real_namespace, "-o", "wide") as command:
+            command.until("ADDED")
+            control_plane.request("DELETE", f"{path}/d").checked()
+            command.until("DELETED")
+            command.end()
+        head, added, deleted = (line.split() for line in command.lines)
+        assert head == ["EVENT", "NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE", "CONTAINERS", "IMAGES", "SELECTOR"]
+        assert (added[:5], added[6:]) == (["ADDED", "d", "0/1", "0", "0"], ["main", "x", "app=d"])
+        assert (deleted[:5], deleted[6:]) == (["DELETED", "d", "0/1", "0", "0"], ["main", "x", "app=d"])
 
     def test_events(self, control_plane: ControlPlane, real_namespace: str, tmp_path: Path) -> None:
         """Events of both APIs are one stream, and a deleted one is no news."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import Any
+
+import pytest
 
 from kwsync import EventType, Resource, WatchEvent
 from kwsync.cli._colour import Paint
@@ -96,6 +99,65 @@ def test_odd_rows() -> None:
     for bad in ({"cells": ["b"]}, {"cells": None, "object": None}, {"object": {"metadata": 3}}):
         [line] = shown.change(WatchEvent(EventType.ADDED, {"kind": "Table", "rows": [bad]}))
         assert line.startswith("ADDED")
+
+
+def plain(name: str, created: object = "2026-06-01T10:00:00Z", verb: str = "ADDED") -> WatchEvent:
+    metadata = {"name": name, "namespace": "default", "creationTimestamp": created}
+    return WatchEvent(EventType(verb), {"kind": "Pod", "metadata": metadata})
+
+
+def noon() -> datetime:
+    return datetime(2026, 6, 1, 12, tzinfo=timezone.utc)
+
+
+def test_a_server_without_tables() -> None:
+    """Of a server that answers with plain objects, what every object has is shown."""
+    shown = table(namespaces=True, kinds=True, now=noon)
+    assert shown.block([plain("a"), plain("longer", "2026-06-01T11:59:50Z")]) == [
+        "EVENT      NAMESPACE   NAME         AGE",
+        "ADDED      default     pod/a        2h",
+        "ADDED      default     pod/longer   10s",
+    ]
+    assert shown.change(plain("a", verb="DELETED")) == ["DELETED    default     pod/a        2h"]
+
+
+@pytest.mark.parametrize(
+    ("created", "age"),
+    [
+        ("2026-06-01T13:00:00Z", "0s"),
+        ("0001-01-01T00:00:00Z", "<unknown>"),
+        ("0001-01-02T00:00:00+05:00", "739766d"),
+        ("9999-12-31T23:59:59Z", "0s"),
+        ("soon", "<unknown>"),
+        (None, "<unknown>"),
+        (3, "<unknown>"),
+    ],
+)
+def test_odd_ages(created: object, age: str) -> None:
+    """A time that is none, was never set, or lies ahead is an age, too."""
+    assert table(now=noon).change(plain("a", created))[1].split() == ["ADDED", "a", age]
+
+
+def test_a_server_that_makes_some_tables() -> None:
+    """A list as a Table and a watch of plain objects: another header, once, and a row for each."""
+    shown = table(now=noon)
+    shown.block([row("a", "Running", "", "5m", columns=COLUMNS)])
+    assert shown.change(plain("b")) == ["EVENT      NAME   AGE", "ADDED      b      2h"]
+    assert shown.change(plain("c")) == ["ADDED      c      2h"]
+
+
+def test_measure() -> None:
+    """What is not shown has its place: the first line that is shown has the header, and is as wide as they are."""
+    shown = table()
+    shown.measure(row("a-longer-one", "CrashLoopBackOff", "", "5m", columns=COLUMNS))
+    shown.measure(row("b", "Running", "", "5m"))
+    assert shown.change(row("c", "Running", "", "5m", columns=COLUMNS)) == [
+        "EVENT      NAME           STATUS             AGE",
+        "ADDED      c              Running            5m",
+    ]
+    assert shown.change(row("a-longer-one", "Running", "", "5m", verb="MODIFIED")) == [
+        "MODIFIED   a-longer-one   Running            5m"
+    ]
 
 
 def test_escapes() -> None:

@@ -23,7 +23,22 @@ from kwsync.credentials import (
     ServiceAccount,
     TokenFile,
 )
-from kwsync.testing import Fin, Head, Http, List, Raw, Reply, Request, ScriptedServer, Stall, Step, TestCA, pod, status
+from kwsync.testing import (
+    ApiServer,
+    Fin,
+    Head,
+    Http,
+    List,
+    Raw,
+    Reply,
+    Request,
+    ScriptedServer,
+    Stall,
+    Step,
+    TestCA,
+    pod,
+    status,
+)
 from tests.client.support import SECRET, Running, client_of, failure
 
 POD = pod("a", namespace="ns")
@@ -81,7 +96,7 @@ def accepting(*tokens: str) -> Reply:
     return Reply(answer)
 
 
-def tokens(server: ScriptedServer) -> list[str]:
+def tokens(server: ScriptedServer | ApiServer) -> list[str]:
     """The token of each request."""
     return [request.headers["Authorization"].removeprefix("Bearer ") for request in server.requests]
 
@@ -109,14 +124,13 @@ class TestProof:
 
     def test_certificate(self, ca: TestCA) -> None:
         """A client certificate is presented in TLS."""
-        pair = ca.client_cert("alice", organization="team")
-        credential = ClientCertificate(certificate=pair.cert_pem, key=pair.key_pem)
-        with ScriptedServer(tls=ca.server_context(require_client_cert=True), default=Http(200, POD)) as server:
+        with ApiServer(tls=ca, anonymous=False) as server:
+            pair = server.certificate_for("alice", "team")
+            credential = ClientCertificate(certificate=pair.cert_pem, key=pair.key_pem)
             with Client(Cluster(server.url, ca_data=ca.pem), credential) as client:
-                get(client)
-            certificate = server.requests[0].peer_certificate
-        assert certificate is not None
-        assert (certificate.common_name, certificate.organizations) == ("alice", ("team",))
+                client.list("pods")
+                server.deny("team")
+                assert 'User "alice" cannot list' in failure(lambda: client.list("pods")).message
 
     def test_other_certificate(self, ca: TestCA, tmp_path: Path) -> None:
         """A connection that was made with one certificate carries no request of another."""
@@ -173,17 +187,17 @@ class TestRefused:
         first, second = server.requests
         assert (first.method, first.target, first.body) == (second.method, second.target, second.body)
 
-    def test_token_file(self, server: ScriptedServer, tmp_path: Path) -> None:
+    def test_token_file(self, api_server: ApiServer, tmp_path: Path) -> None:
         """A token file is read again after a 401, however young the last reading is."""
         file = tmp_path / "token"
-        file.write_text("old\n")
-        server.default = (accepting("old"),)
-        with client_of(server, TokenFile(file)) as client:
-            get(client)
-            file.write_text("new\n")
-            server.default = (accepting("new"),)
-            get(client)
-        assert tokens(server) == ["old", "old", "new"]
+        old, new = (api_server.token_for("alice") for _ in range(2))
+        file.write_text(f"{old}\n")
+        with Client(Cluster(api_server.url), TokenFile(file)) as client:
+            client.list("pods")
+            file.write_text(f"{new}\n")
+            api_server.revoke(old)
+            client.list("pods")
+        assert tokens(api_server) == [old, old, new]
 
     def test_token_file_unchanged(self, server: ScriptedServer, tmp_path: Path) -> None:
         """The same token is not sent twice."""

@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, given, settings
 
 from kwsync import Client, ErrorOrigin, ObjectList, Resource, WatchError
 from kwsync.testing import (
+    ApiServer,
     CutChunk,
     End,
+    Fault,
     Fin,
     Gzip,
     Head,
@@ -21,15 +23,14 @@ from kwsync.testing import (
     Http,
     List,
     Raw,
-    Reply,
-    Request,
     ScriptedServer,
     Split,
     Step,
     pod,
     status,
 )
-from tests.client.support import client_of, failure
+from tests.client.support import failure
+from tests.testing.apiserver.wire import definition, widget
 from tests.values import json_objects, json_values
 
 EXPIRED = Http(410, status(410, "Expired", "too old", metadata={"continue": "fresh"}))
@@ -183,15 +184,16 @@ class TestPages:
         server.add(List("9", [pod("a")], cont=""))
         assert names(client.list("pods", page_size=1)) == ["a"]
 
-    def test_one_by_one(self, server: ScriptedServer, client: Client) -> None:
+    def test_one_by_one(self, api_server: ApiServer, api_client: Client) -> None:
         """list_pages asks for a page when it is wanted, not before."""
-        server.add(List("9", [pod("a")], cont="more"))
-        server.add(List("9", [pod("b")]))
-        pages = client.list_pages("pods", page_size=1)
-        assert len(server.requests) == 0
+        for name in "ab":
+            api_server.create(pod(name))
+        pages = api_client.list_pages("pods", page_size=1)
+        assert len(api_server.requests) == 0
         first = next(pages)
-        assert (names(first), first.continue_token, len(server.requests)) == (["a"], "more", 1)
+        assert (names(first), bool(first.continue_token), len(api_server.requests)) == (["a"], True, 1)
         assert [names(page) for page in pages] == [["b"]]
+        assert len(api_server.requests) == 2
 
     def test_expired(self, server: ScriptedServer, client: Client) -> None:
         """When the pages expire the list is read once more in one piece, not on from the server's fresh token."""
@@ -215,31 +217,32 @@ class TestPages:
         assert failure(lambda: client.list("pods", resource_version="1")).is_expired
         assert len(server.requests) == 1
 
-    def test_expired_pages(self, server: ScriptedServer, client: Client) -> None:
+    def test_expired_pages(self, api_server: ApiServer, api_client: Client) -> None:
         """list_pages has handed out its pages already, so it tells that they expired."""
-        server.add(List("9", [pod("a")], cont="more"))
-        server.add(EXPIRED)
-        pages = client.list_pages("pods", page_size=1)
+        for name in "ab":
+            api_server.create(pod(name))
+        pages = api_client.list_pages("pods", page_size=1)
         next(pages)
+        api_server.create(pod("c"))
+        api_server.compact(cached=True)
         assert failure(lambda: next(pages)).is_expired
-        assert len(server.requests) == 2
+        assert len(api_server.requests) == 2
 
-    def test_error_on_the_way(self, server: ScriptedServer, client: Client) -> None:
+    def test_error_on_the_way(self, api_server: ApiServer, api_client: Client) -> None:
         """Any other error on a later page ends the list: what came before is no list."""
-        server.add(List("9", [pod("a")], cont="more"))
-        server.add(Http(500, status(500, "InternalError")))
-        assert failure(lambda: client.list("pods")).status_code == 500
+        for name in "ab":
+            api_server.create(pod(name))
+        api_server.fail_next(Fault.answer(500), path=lambda request: "continue" in request.query)
+        assert failure(lambda: api_client.list("pods", page_size=1)).status_code == 500
 
-    def test_discovered_once(self, server: ScriptedServer, client: Client) -> None:
+    def test_discovered_once(self, api_server: ApiServer, api_client: Client) -> None:
         """A name that only the server can explain is asked for once, not for each page."""
-        entry = {"resource": "widgets", "scope": "Cluster", "shortNames": ["wd"]}
-        group = {"metadata": {"name": "example.com"}, "versions": [{"version": "v1", "resources": [entry]}]}
-        server.on("/api", Http(200, {"kind": "APIGroupDiscoveryList", "items": []}))
-        server.on("/apis", Http(200, {"kind": "APIGroupDiscoveryList", "items": [group]}))
-        server.add(List("9", [pod("a")], cont="more"))
-        server.add(List("9", [pod("b")]))
-        assert names(client.list("wd")) == ["a", "b"]
-        assert [request.path for request in server.requests] == ["/api", "/apis", *["/apis/example.com/v1/widgets"] * 2]
+        api_server.create(definition())
+        for name in "ab":
+            api_server.create(widget(name))
+        assert names(api_client.list("wd", page_size=1)) == ["a", "b"]
+        paths = [request.path for request in api_server.requests]
+        assert paths == ["/api", "/apis", *["/apis/example.com/v2/widgets"] * 2]
 
 
 LARGE = [pod(f"pod-{number:04}", text="x" * 1000) for number in range(2000)]
@@ -287,18 +290,11 @@ class TestSize:
         assert failure(lambda: client.list("pods")).origin in (ErrorOrigin.NETWORK, ErrorOrigin.DECODE)
 
 
-def test_many_pages(server: ScriptedServer) -> None:
+def test_many_pages(api_server: ApiServer, api_client: Client) -> None:
     """Two hundred pages go over one connection."""
-    server.default = (Reply(page_of_one),)
-    with client_of(server) as client:
-        assert names(client.list("pods", page_size=1)) == [f"p{number}" for number in range(200)]
-    assert (len(server.requests), server.connections_accepted) == (200, 1)
-
-
-def page_of_one(request: Request) -> Step:
-    """The page that a token asks for."""
-    number = int(request.query.get("continue", "0"))
-    return List("9", [pod(f"p{number}")], cont=str(number + 1) if number < 199 else None)
+    expected = [api_server.create(pod(f"p{number:03}")) for number in range(200)]
+    assert names(api_client.list("pods", page_size=1)) == names(expected)
+    assert (len(api_server.requests), api_server.connections_accepted) == (200, 1)
 
 
 def test_same_place_twice(server: ScriptedServer, client: Client) -> None:

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from kwsync import Client, Cluster, ErrorOrigin, Resource
-from kwsync.testing import Http, ScriptedServer, pod, status
+from kwsync.testing import ApiServer, Http, ScriptedServer, pod, status
 from tests.client.support import client_of, document, failure
+from tests.testing.apiserver.wire import definition, widget
 
 POD = pod("a", namespace="ns")
 NAMELESS = {"kind": "Pod", "metadata": {"namespace": "ns"}}
@@ -168,21 +169,20 @@ class TestScope:
         client.get(WIDGETS, "a", "ns")
         assert [request.path for request in server.requests] == ["/apis/example.com/v1/namespaces/ns/widgets/a"]
 
-    @pytest.mark.parametrize("namespaced", [True, False])
-    def test_unknown_scope(self, server: ScriptedServer, client: Client, namespaced: bool) -> None:
-        """Without one it is asked: cluster-scoped objects are found, namespaced ones are a ValueError."""
-        entry = {"resource": "widgets", "scope": "Namespaced" if namespaced else "Cluster"}
-        group = {"metadata": {"name": "example.com"}, "versions": [{"version": "v1", "resources": [entry]}]}
-        server.on("/api", Http(200, {"kind": "APIGroupDiscoveryList", "items": []}))
-        server.on("/apis", Http(200, {"kind": "APIGroupDiscoveryList", "items": [group]}))
-        server.add(Http(200, {"kind": "Widget"}))
-        if namespaced:
-            with pytest.raises(ValueError, match="give a namespace"):
-                client.get(WIDGETS, "a")
-        else:
-            client.get(WIDGETS, "a")
-        last = "/apis" if namespaced else "/apis/example.com/v1/widgets/a"
-        assert [request.path for request in server.requests] == [*["/api", "/apis", last][: 2 if namespaced else 3]]
+    def test_unknown_scope(self, api_server: ApiServer, api_client: Client) -> None:
+        """Without one it is asked: cluster-scoped objects are found."""
+        api_server.create(definition(scope="Cluster"))
+        created = api_server.create(widget("a"))
+        assert api_client.get(WIDGETS, "a") == created
+        paths = [request.path for request in api_server.requests]
+        assert paths == ["/api", "/apis", "/apis/example.com/v1/widgets/a"]
+
+    def test_unknown_scope_namespaced(self, api_server: ApiServer, api_client: Client) -> None:
+        """Without one it is asked: namespaced objects are a ValueError, and no request for them."""
+        api_server.create(definition())
+        with pytest.raises(ValueError, match="give a namespace"):
+            api_client.get(WIDGETS, "a")
+        assert [request.path for request in api_server.requests] == ["/api", "/apis"]
 
 
 class TestArguments:

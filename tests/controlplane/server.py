@@ -96,6 +96,14 @@ class ControlPlane:
         self.stop_apiserver(kill=kill)
         self.start_apiserver()
 
+    def restart_etcd(self) -> None:
+        """Kill etcd and start it again on its old port and its old data; the API server stays, and waits for it."""
+        if self._etcd is None:
+            raise RuntimeError("the control plane was not started")
+        self._etcd.end(kill=True)
+        self._etcd.start()
+        self._etcd.wait_until(self._is_healthy, "200 from /health")
+
     def compact(self) -> None:
         """Make etcd forget every state but the present one.
 

@@ -18,6 +18,7 @@ from kwsync.testing.apiserver._discovery import (
 )
 from kwsync.testing.apiserver._failure import JSON
 from kwsync.testing.apiserver._kind import Kind
+from kwsync.testing.apiserver._negotiate import ANY_TYPES, JSON_TYPE, clauses_of
 
 CONTENT_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _WANTED = {"g": "apidiscovery.k8s.io", "v": "v2", "as": "APIGroupDiscoveryList"}
@@ -25,13 +26,11 @@ _WANTED = {"g": "apidiscovery.k8s.io", "v": "v2", "as": "APIGroupDiscoveryList"}
 
 def accepts_aggregated(accept: str) -> bool:
     """Whether an Accept header asks for it before it asks for plain JSON (which `*/*` is, too)."""
-    for alternative in accept.split(","):
-        media_type, *parameters = (part.strip() for part in alternative.split(";"))
-        given = dict(parameter.split("=", 1) for parameter in parameters if "=" in parameter)
-        given.pop("q", None)
-        if media_type == "application/json" and given == _WANTED:
+    for clause in clauses_of(accept):
+        given = {name: value for name, value in clause.parameters.items() if name != "q"}
+        if clause.media_type == JSON_TYPE and given == _WANTED:
             return True
-        if media_type in ("application/json", "application/*", "*/*") and "as" not in given:
+        if clause.media_type in (JSON_TYPE, *ANY_TYPES) and "as" not in given:
             return False
     return False
 

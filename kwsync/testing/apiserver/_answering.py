@@ -11,7 +11,7 @@ from kwsync.testing.apiserver._api import Api, Call
 from kwsync.testing.apiserver._failure import ApiError
 from kwsync.testing.apiserver._faults import Fault
 from kwsync.testing.apiserver._faulty_wire import FaultyWire, StreamEnd
-from kwsync.testing.apiserver._reply import Reply, error_reply, finished, warning_headers
+from kwsync.testing.apiserver._reply import Reply, error_reply, finished, text_reply, warning_headers
 from kwsync.testing.apiserver._router import answer
 from kwsync.testing.apiserver._watch import Watch
 from kwsync.testing.apiserver._wire import Wire
@@ -21,16 +21,13 @@ def answer_request(
     api: Api, request: Request, fault: Fault | None, connection: Connection, failed: Callable[[BaseException], object]
 ) -> bool:
     """Answer one request; whether another may follow on the connection."""
-    closes = request.wants_close
-    wire: Wire
-    if fault is None:
-        wire = Wire(connection, closes=closes)
-    else:
-        wire = faulty = FaultyWire(connection, fault, closes=closes)
-        faulty.before()
+    wire = Wire(connection, request) if fault is None else FaultyWire(connection, request, fault)
+    wire.before()
     # A fault that answers goes before everything: what it replaces must not happen.
     replaced = fault is not None and fault.what == "answer"
     found = Reply(200, b"") if replaced else _find(api, request, wire, failed)
+    if isinstance(found, Watch) and request.version == "HTTP/1.0":
+        found = text_reply("a watch needs HTTP/1.1\n", 505)
     if isinstance(found, Reply):
         wire.reply(found)
     else:
@@ -41,16 +38,7 @@ def answer_request(
 def _find(api: Api, request: Request, wire: Wire, failed: Callable[[BaseException], object]) -> Reply | Watch:
     accept = request.headers.get("Accept", "")
     try:
-        call = Call(
-            request.method,
-            request.path,
-            request.query,
-            request.headers,
-            request.body,
-            api.access.authenticate(request),
-            wire.pause,
-        )
-        found = answer(api, call)
+        found = answer(api, _call(api, request, wire))
     except ApiError as error:
         found = error_reply(error, accept)
     except Over:
@@ -60,6 +48,11 @@ def _find(api: Api, request: Request, wire: Wire, failed: Callable[[BaseExceptio
         failed(error)
         found = error_reply(_status.internal_error(repr(error)), accept)
     return finished(found, request.query, request.headers) if isinstance(found, Reply) else found
+
+
+def _call(api: Api, request: Request, wire: Wire) -> Call:
+    user = api.access.authenticate(request)
+    return Call(request.method, request.path, request.query, request.headers, request.body, user, wire.pause)
 
 
 def _stream(watch: Watch, wire: Wire) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import threading
+import random
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 from kwsync.testing.apiserver._access import Access, User
+from kwsync.testing.apiserver._bounds import Bounds
+from kwsync.testing.apiserver._gate import Gate
 from kwsync.testing.apiserver._state import State
 
+_VARIANTS = "89ab"
 _FIRST_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
@@ -19,17 +21,17 @@ _FIRST_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 class Settings:
     """Numbers that a real server has, too; all times are in seconds."""
 
-    history: int = 1000
+    history: Bounds = Bounds(1000, 64 << 20)  # noqa: RUF009 - it is frozen
     """Changes of each kind that are kept: a watch may start that far back, a list be continued."""
-    watch_buffer: int = 1000
+    watch_buffer: Bounds = Bounds(1000, 16 << 20)  # noqa: RUF009 - it is frozen
     """Events that wait for a reader before it counts as too slow."""
     bookmark_interval: float = 60.0
     min_request_timeout: float = 1800.0
     """A watch without timeoutSeconds ends after this time, or anything up to twice as long."""
     too_large_wait: float = 3.0
     """How long a version that has not come yet is waited for (D6)."""
-    slow_reader_grace: float = 0.1
-    """How long a write waits for a reader whose buffer is full, before that watch is ended."""
+    slow_reader_grace: float = 0.5
+    """How long a write waits for the readers whose buffers it has filled, before their watches are ended."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,9 @@ class Api:
     def __init__(self, settings: Settings, access: Access, now: Callable[[], datetime] | None = None) -> None:
         self.settings = settings
         self.access = access
-        self.lock = threading.RLock()
+        self.lock = Gate(settings.slow_reader_grace)
         self.now = now or utc_now
-        self.state = State(self.now, _new_uid, settings.history)
+        self.state = State(self.now, _uids(), settings.history)
         self.address = ""
         """Host and port, for discovery."""
         for name in _FIRST_NAMESPACES:
@@ -73,5 +75,12 @@ def utc_now() -> datetime:
     return datetime.now(timezone.utc)
 
 
-def _new_uid() -> str:
-    return str(uuid.uuid4())
+def _uids() -> Callable[[], str]:
+    """Gives uids at random: as `uuid.uuid4`, which is slow, and gives other threads the processor under the lock."""
+    bits = random.Random().getrandbits
+
+    def new() -> str:
+        text = f"{bits(128):032x}"
+        return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{_VARIANTS[int(text[16], 16) & 3]}{text[17:20]}-{text[20:]}"
+
+    return new

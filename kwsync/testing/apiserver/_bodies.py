@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from kwsync.testing.apiserver import _status
-from kwsync.testing.apiserver._encode import loads
+from kwsync.testing.apiserver._decode import DecodeError, TooDeepError, read
+from kwsync.testing.apiserver._go_types import word_for
 from kwsync.testing.apiserver._kind import Kind
+from kwsync.testing.apiserver._yaml_body import read_yaml
 
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -16,8 +17,14 @@ STRATEGIC = "application/strategic-merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 _PATCHES = (JSON_PATCH, MERGE, STRATEGIC, APPLY)
 _CUSTOM_PATCHES = (JSON_PATCH, MERGE, APPLY)
-_LIMIT = 3 * 1024 * 1024
-_SHOWN = 100
+_BEFORE_PATCH_ERROR = {
+    JSON_PATCH: "error decoding patch: ",
+    MERGE: "error decoding patch: ",
+    APPLY: "error decoding YAML: ",
+}
+_SHOWN = 30
+_HEAD = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+"""The type, in Go's words, of what says its kind."""
 
 
 def content_type(headers: Mapping[str, str]) -> str:
@@ -27,9 +34,32 @@ def content_type(headers: Mapping[str, str]) -> str:
 
 def read_object(kind: Kind, body: bytes, media_type: str) -> Any:
     """What a create or replace holds: JSON, or YAML where there is a parser for it."""
-    if media_type not in ("", "application/json", "application/yaml"):
-        raise _status.unsupported_media_type()
-    return _read(kind, body, media_type)
+    _check_plain(media_type)
+    try:
+        found = _read(body, media_type)
+    except DecodeError as error:
+        raise _unrecognized(kind, f"json parse error: {error}", body) from None
+    if isinstance(found, dict | None):
+        return found
+    raise _unrecognized(kind, no_kind(found), body)
+
+
+def _unrecognized(kind: Kind, why: str, body: bytes) -> _status.ApiError:
+    return _status.bad_request(
+        f"the object provided is unrecognized (must be of type {kind.name}): couldn't get version/kind; {why}"
+        f" ({_summary(body)})"
+    )
+
+
+def _summary(body: bytes) -> str:
+    """The beginning of a body, in hexadecimal digits where it is certainly no JSON object."""
+    shown = body[:_SHOWN].decode(errors="replace") if body.startswith(b"{") else body[:_SHOWN].hex()
+    return shown + (" ..." if len(body) > _SHOWN else "") or "<empty>"
+
+
+def no_kind(value: object) -> str:
+    """Go's words about a document that is no object."""
+    return f"json parse error: json: cannot unmarshal {word_for(value)} into Go value of type {_HEAD}"
 
 
 def read_patch(kind: Kind, body: bytes, media_type: str) -> Any:
@@ -39,65 +69,35 @@ def read_patch(kind: Kind, body: bytes, media_type: str) -> Any:
         raise _status.wrong_patch_type()
     if media_type not in accepted:
         raise _status.unsupported_media_type(accepted)
-    if media_type == APPLY:
-        return _read(kind, body, media_type)
-    _check_size(body)
     try:
-        return loads(body)
-    except ValueError as error:
-        raise _status.bad_request(f"error decoding patch: {_go_words(body, error)}") from None
+        return _read(body, media_type)
+    except DecodeError as error:
+        raise _status.bad_request(f"{_BEFORE_PATCH_ERROR.get(media_type, '')}{error}") from None
 
 
 def read_options(body: bytes, media_type: str) -> dict[str, Any]:
     """The DeleteOptions of a delete; none where the body is empty."""
     if not body.strip():
         return {}
+    _check_plain(media_type)
+    try:
+        options = _read(body, media_type)
+    except DecodeError as error:
+        raise _status.bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+    if not isinstance(options, dict | None):
+        raise _status.bad_request(f"couldn't get version/kind; {no_kind(options)}")
+    return options or {}
+
+
+def _check_plain(media_type: str) -> None:
     if media_type not in ("", "application/json", "application/yaml"):
-        raise _status.unsupported_media_type()
+        raise _status.unread_media_type(media_type)
+
+
+def _read(body: bytes, media_type: str) -> Any:
     try:
-        options = loads(body)
-    except ValueError as error:
-        raise _status.bad_request(f"couldn't get version/kind; json parse error: {_go_words(body, error)}") from None
-    if not isinstance(options, dict):
-        raise _status.bad_request("couldn't get version/kind; json parse error: json: cannot unmarshal")
-    return options
-
-
-def _read(kind: Kind, body: bytes, media_type: str) -> Any:
-    _check_size(body)
-    try:
-        return loads(body)
-    except ValueError as error:
-        if media_type.endswith("yaml"):
-            return _read_yaml(body)
-        shown = body[:_SHOWN].decode(errors="replace") or "<empty>"
-        raise _status.bad_request(
-            f"the object provided is unrecognized (must be of type {kind.name}): couldn't get version/kind;"
-            f" json parse error: {_go_words(body, error)} ({shown})"
-        ) from None
-
-
-def _check_size(body: bytes) -> None:
-    if len(body) > _LIMIT:
-        raise _status.request_entity_too_large(_LIMIT)
-
-
-def _read_yaml(body: bytes) -> Any:
-    # The seam of an optional dependency: kubectl and the official clients send JSON under the name of YAML.
-    try:
-        import yaml
-    except ImportError:
-        raise _status.unsupported_media_type(("application/json",)) from None
-    try:
-        # Through JSON, because YAML also has dates and the like.
-        return json.loads(json.dumps(yaml.safe_load(body), default=str))
-    except yaml.YAMLError as error:
-        raise _status.bad_request(f"error converting YAML to JSON: {error}") from None
-
-
-def _go_words(body: bytes, error: ValueError) -> str:
-    if isinstance(error, json.JSONDecodeError) and error.pos >= len(error.doc.rstrip()):
-        return "unexpected end of JSON input"
-    where = getattr(error, "pos", 0)
-    character = body.decode(errors="replace")[where : where + 1]
-    return f"invalid character '{character}' looking for beginning of value"
+        return read(body)
+    except DecodeError as error:
+        if isinstance(error, TooDeepError) or not media_type.endswith("yaml"):
+            raise
+    return read_yaml(body)

@@ -1,4 +1,4 @@
-"""The few defaults that clients look at: phases, types, replicas, policies. A real server has hundreds. Pure."""
+"""The defaults that clients look at. A real server has hundreds. Pure."""
 
 from __future__ import annotations
 
@@ -6,34 +6,38 @@ import base64
 from collections.abc import Callable
 from typing import Any
 
-Object = dict[str, Any]
+from kwsync.testing.apiserver._defaults_pod import complete_pod, complete_pod_status
+from kwsync.testing.apiserver._defaults_service import complete_service
+from kwsync.testing.apiserver._defaults_workload import (
+    complete_controller,
+    complete_cron_job,
+    complete_daemon_set,
+    complete_deployment,
+    complete_job,
+    complete_job_labels,
+    complete_stateful_set,
+    complete_workload,
+)
 
-_POD_STATUS = {"phase": "Pending", "qosClass": "BestEffort"}
-_POD_SPEC = {
-    "restartPolicy": "Always",
-    "terminationGracePeriodSeconds": 30,
-    "dnsPolicy": "ClusterFirst",
-    "securityContext": {},
-    "schedulerName": "default-scheduler",
-}
-_ADMITTED = {
-    "tolerations": [
-        {"key": f"node.kubernetes.io/{state}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
-        for state in ("not-ready", "unreachable")
+Object = dict[str, Any]
+Filler = Callable[[Object], None]
+
+_NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+_SYSTEM = dict.fromkeys(
+    [
+        "machineID",
+        "systemUUID",
+        "bootID",
+        "kernelVersion",
+        "osImage",
+        "containerRuntimeVersion",
+        "kubeletVersion",
+        "kubeProxyVersion",
+        "operatingSystem",
+        "architecture",
     ],
-    "priority": 0,
-    "enableServiceLinks": True,
-    "preemptionPolicy": "PreemptLowerPriority",
-}
-"""What a pod gets that is created, and a template does not have."""
-_ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"}}
-_DEPLOYMENT = {"strategy": _ROLLING, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600}
-_CONTAINER = {
-    "resources": {},
-    "terminationMessagePath": "/dev/termination-log",
-    "terminationMessagePolicy": "File",
-}
-_CLUSTER_IP = "10.0.0.1"
+    "",
+)
 
 
 def complete(resource: tuple[str, str], object: Object, *, creating: bool = False) -> None:
@@ -44,44 +48,34 @@ def complete(resource: tuple[str, str], object: Object, *, creating: bool = Fals
     fill = _FILLERS.get(resource)
     if fill is not None:
         fill(object)
+    if creating:
+        _complete_new(resource, object)
+
+
+def _complete_new(resource: tuple[str, str], object: Object) -> None:
+    fill = _NEW.get(resource)
+    if fill is not None:
+        fill(object)
     status = _STATUS.get(resource)
-    if creating and status is not None:
+    if status is not None:
         _set(object, "status", status)
+        complete_status(resource, object)
+
+
+def complete_status(resource: tuple[str, str], object: Object) -> None:
+    """Fill in what a status has whoever writes it, in place."""
+    fill = _STATUS_FILLERS.get(resource)
+    if fill is not None:
+        fill(object)
 
 
 def _set(object: Object, field: str, values: Object) -> None:
-    given = object.get(field)
-    if given is None or isinstance(given, dict):
-        object[field] = {**values, **(given or {})}
-
-
-def _pod(object: Object) -> None:
-    spec = object.get("spec")
-    if isinstance(spec, dict):
-        object["spec"] = {**_pod_spec(spec), **{name: spec.get(name, value) for name, value in _ADMITTED.items()}}
-
-
-def _pod_spec(spec: Object) -> Object:
-    spec = {**spec, **{name: spec.get(name, value) for name, value in _POD_SPEC.items()}}
-    for name in ("initContainers", "containers"):
-        if isinstance(spec.get(name), list):
-            spec[name] = [_container(one) for one in spec[name]]
-    return spec
-
-
-def _container(container: Any) -> Any:
-    if not isinstance(container, dict):
-        return container
-    image = str(container.get("image", ""))
-    tag = image.rpartition("/")[2].partition(":")[2] or "latest"
-    policy = "Always" if tag == "latest" and "@" not in image else "IfNotPresent"
-    defaults = {**_CONTAINER, "imagePullPolicy": policy}
-    return {**container, **{name: container.get(name, value) for name, value in defaults.items()}}
+    object[field] = {**values, **(object.get(field) or {})}
 
 
 def _namespace(object: Object) -> None:
     metadata = object["metadata"]
-    labels = {**metadata.get("labels", {}), "kubernetes.io/metadata.name": metadata["name"]}
+    labels = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata["name"]}
     object["metadata"] = {**metadata, "labels": labels}
     _set(object, "spec", {"finalizers": ["kubernetes"]})
 
@@ -89,37 +83,30 @@ def _namespace(object: Object) -> None:
 def _secret(object: Object) -> None:
     object.setdefault("type", "Opaque")
     texts = object.pop("stringData", None)
-    if isinstance(texts, dict):
-        encoded = {name: base64.b64encode(str(text).encode()).decode() for name, text in texts.items()}
+    if texts:
+        encoded = {name: base64.b64encode(text.encode()).decode() for name, text in texts.items()}
         object["data"] = {**(object.get("data") or {}), **encoded}
 
 
-def _service(object: Object) -> None:
-    _set(object, "spec", {"type": "ClusterIP", "clusterIP": _CLUSTER_IP, "sessionAffinity": "None"})
+def _node(object: Object) -> None:
+    spec = object.get("spec") or {}
+    if spec.get("podCIDR"):
+        spec = {"podCIDRs": [spec["podCIDR"]], **spec}
+    object["spec"] = spec
+
+
+def _new_node(object: Object) -> None:
+    # It has to say that it is ready.
     spec = object["spec"]
-    if isinstance(spec, dict) and isinstance(spec.get("ports"), list):
-        object["spec"] = {**spec, "ports": [_port(port) for port in spec["ports"]]}
+    object["spec"] = {**spec, "taints": [*(spec.get("taints") or ()), _NOT_READY]}
 
 
-def _port(port: Any) -> Any:
-    if not isinstance(port, dict):
-        return port
-    return {"protocol": "TCP", "targetPort": port.get("port"), **port}
-
-
-def _workload(object: Object) -> None:
-    _set(object, "spec", {"replicas": 1})
-    spec = object["spec"]
-    template = spec.get("template") if isinstance(spec, dict) else None
-    if isinstance(template, dict) and isinstance(template.get("spec"), dict):
-        object["spec"] = {**spec, "template": {**template, "spec": _pod_spec(template["spec"])}}
-
-
-def _deployment(object: Object) -> None:
-    _workload(object)
-    spec = object["spec"]
-    if isinstance(spec, dict) and "template" in spec:
-        object["spec"] = {**spec, **{name: spec.get(name, value) for name, value in _DEPLOYMENT.items()}}
+def _node_status(object: Object) -> None:
+    status = object.get("status") or {}
+    if "capacity" in status:
+        status = {"allocatable": status["capacity"], **status}
+    inner = {**_SYSTEM, **(status.get("nodeInfo") or {})}
+    object["status"] = {"daemonEndpoints": {"kubeletEndpoint": {"Port": 0}}, **status, "nodeInfo": inner}
 
 
 def _event(object: Object) -> None:
@@ -130,33 +117,55 @@ def _event(object: Object) -> None:
 
 
 def _definition(object: Object) -> None:
-    spec = object.get("spec")
-    names = spec.get("names") if isinstance(spec, dict) else None
-    if isinstance(spec, dict) and isinstance(names, dict) and isinstance(kind := names.get("kind"), str):
+    spec = object.get("spec") or {}
+    names = spec.get("names") or {}
+    if kind := names.get("kind"):
         names = {"singular": kind.lower(), "listKind": f"{kind}List", **names}
         object["spec"] = {"conversion": {"strategy": "None"}, **spec, "names": names}
 
 
-_FILLERS: dict[tuple[str, str], Callable[[Object], None]] = {
-    ("", "pods"): _pod,
+def _rules(object: Object) -> None:
+    object["rules"] = object.get("rules") or None
+
+
+_FILLERS: dict[tuple[str, str], Filler] = {
+    ("", "pods"): complete_pod,
     ("", "namespaces"): _namespace,
+    ("", "nodes"): _node,
     ("", "secrets"): _secret,
-    ("", "services"): _service,
+    ("", "services"): complete_service,
     ("", "events"): _event,
-    ("", "replicationcontrollers"): _workload,
-    ("apps", "deployments"): _deployment,
-    ("apps", "replicasets"): _workload,
-    ("apps", "statefulsets"): _workload,
+    ("", "replicationcontrollers"): complete_controller,
+    ("apps", "deployments"): complete_deployment,
+    ("apps", "replicasets"): complete_workload,
+    ("apps", "statefulsets"): complete_stateful_set,
+    ("apps", "daemonsets"): complete_daemon_set,
+    ("batch", "jobs"): complete_job,
+    ("batch", "cronjobs"): complete_cron_job,
+    ("coordination.k8s.io", "leases"): lambda lease: _set(lease, "spec", {}),
+    ("rbac.authorization.k8s.io", "roles"): _rules,
+    ("rbac.authorization.k8s.io", "clusterroles"): _rules,
     ("apiextensions.k8s.io", "customresourcedefinitions"): _definition,
 }
+_NEW: dict[tuple[str, str], Filler] = {("", "nodes"): _new_node, ("batch", "jobs"): complete_job_labels}
 _STATUS: dict[tuple[str, str], Object] = {
-    ("", "pods"): _POD_STATUS,
+    ("", "pods"): {"phase": "Pending"},
     ("", "namespaces"): {"phase": "Active"},
+    ("", "nodes"): {},
     ("", "services"): {"loadBalancer": {}},
     ("", "persistentvolumes"): {"phase": "Pending"},
     ("", "persistentvolumeclaims"): {"phase": "Pending"},
+    ("", "replicationcontrollers"): {"replicas": 0},
     ("apps", "deployments"): {},
     ("apps", "replicasets"): {"replicas": 0},
-    ("apps", "statefulsets"): {"replicas": 0},
+    ("apps", "statefulsets"): {"replicas": 0, "availableReplicas": 0},
+    ("apps", "daemonsets"): {
+        "currentNumberScheduled": 0,
+        "numberMisscheduled": 0,
+        "desiredNumberScheduled": 0,
+        "numberReady": 0,
+    },
     ("batch", "jobs"): {},
+    ("batch", "cronjobs"): {},
 }
+_STATUS_FILLERS: dict[tuple[str, str], Filler] = {("", "pods"): complete_pod_status, ("", "nodes"): _node_status}

@@ -9,10 +9,12 @@ from kwsync.testing.apiserver._discovery import api_versions, group, group_list,
 from kwsync.testing.apiserver._encode import dumps, indented
 from kwsync.testing.apiserver._failure import JSON
 from kwsync.testing.apiserver._kind import Kind
-from kwsync.testing.apiserver._openapi import openapi_document, openapi_root
+from kwsync.testing.apiserver._openapi import OPENAPI_V2_TYPE, openapi_document, openapi_root, openapi_v2
 from kwsync.testing.apiserver._reply import Reply, json_reply, text_reply
 
 _HEALTH = ("healthz", "livez", "readyz")
+_ANY_METHOD = ("", "openapi", *_HEALTH)
+"""What a real server answers whatever the method, as far as it has a body."""
 
 
 def document(api: Api, call: Call) -> Reply:
@@ -22,7 +24,7 @@ def document(api: Api, call: Call) -> Reply:
     found = _find(api, call, parts)
     if found is None:
         raise _status.text_404()
-    if call.method != "GET":
+    if call.method != "GET" and parts != ["apis"] and parts[0] not in _ANY_METHOD:
         raise _status.method_not_allowed()
     return found
 
@@ -37,7 +39,7 @@ def _find(api: Api, call: Call, parts: list[str]) -> Reply | None:
     if parts == ["version"]:
         return Reply(200, indented(dumps(version_info())))
     if parts[0] == "openapi":
-        return _openapi(kinds, parts[1:])
+        return _openapi(kinds, parts[1:], call.accept)
     if parts in (["api"], ["apis"]) and accepts_aggregated(call.accept):
         return _aggregated(call, aggregated(kinds, core=parts == ["api"]))
     found = _discovery(api, kinds, parts)
@@ -52,7 +54,9 @@ def _paths(kinds: list[Kind]) -> list[str]:
     return sorted(fixed | groups | versions)
 
 
-def _openapi(kinds: list[Kind], parts: list[str]) -> Reply | None:
+def _openapi(kinds: list[Kind], parts: list[str], accept: str) -> Reply | None:
+    if parts == ["v2"]:
+        return Reply(200, b"", OPENAPI_V2_TYPE) if "protobuf" in accept else json_reply(200, openapi_v2())
     if parts == ["v3"]:
         return json_reply(200, openapi_root(kinds))
     found = None

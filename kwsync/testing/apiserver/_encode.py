@@ -1,4 +1,7 @@
-"""JSON as fast as it can be had; the one place that looks for a faster parser than the standard library's."""
+"""JSON as fast as it can be had; the one place that looks for a faster parser than the standard library's.
+
+What was sent from outside is read by `_decode`.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +26,25 @@ def _choose() -> tuple[Dumps, Loads]:
     return orjson.dumps, orjson.loads
 
 
-_fast_dumps, _fast_loads = _choose()
+_fast_dumps, loads = _choose()
+IS_STRICT = loads is not json.loads
+"""Whether `loads` refuses what no text or no float can be; json.loads lets `NaN`, 1e999 and half pairs through."""
 
 
 def dumps(value: Any) -> bytes:
-    """Compact JSON. Raises TypeError or ValueError for what is none."""
+    """Compact JSON. Raises TypeError or ValueError for what is none, or is nested beyond some hundred levels."""
+    try:
+        return _dumps(value)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _dumps(value: Any) -> bytes:
     try:
         return _fast_dumps(value)
     except (TypeError, ValueError):
-        # Integers beyond 64 bits and lone surrogates, which the standard library takes.
+        # Integers beyond 64 bits, lone surrogates and keys that are no texts, which the standard library takes.
         return _standard_dumps(value)
-
-
-def loads(data: bytes) -> Any:
-    """What the JSON holds. Raises ValueError."""
-    try:
-        return _fast_loads(data)
-    except ValueError:
-        return json.loads(data)
 
 
 def indented(data: bytes) -> bytes:

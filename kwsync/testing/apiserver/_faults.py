@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kwsync.testing._request import Request
 from kwsync.testing.apiserver import _status
+from kwsync.testing.apiserver._checks import check_failure, check_seconds, check_text, check_verb, check_whole
 from kwsync.testing.apiserver._options import flag
 from kwsync.testing.apiserver._target import parse_target
 
@@ -24,14 +25,18 @@ _REASONS = {
     503: "ServiceUnavailable",
     504: "Timeout",
 }
+_ANYWHERE = ("drop", "reset", "stall", "cut_line", "cut_chunk", "gzip", "answer")
+_OF_WATCHES = ("end", "error", "lose")
+_WITHOUT_AFTER = ("drop", "reset", "stall", "answer")
 
 
 @dataclass(frozen=True)
 class Fault:
     """One thing that goes wrong with one answer; made by the class methods, given to `ApiServer.fail_next`.
 
-    *after* counts the events of a watch that get through before it happens; an answer that is no watch is hit in the
-    middle of its body. Without *after*, where that may be None, nothing at all is answered.
+    *after* counts the events of a watch that get through before it happens: with 1 or more it is for watches alone.
+    With 0 an answer that is no watch is hit in the middle of its body. Without *after*, where that may be None, nothing
+    at all is answered. TypeError and ValueError for what makes no sense.
     """
 
     what: str
@@ -39,6 +44,20 @@ class Fault:
     seconds: float | None = None
     count: int = 1
     error: _status.ApiError | None = None
+
+    def __post_init__(self) -> None:
+        if self.what not in (*_ANYWHERE, *_OF_WATCHES):
+            raise ValueError(f"there is no fault {self.what!r}; use the class methods")
+        if self.after is not None or self.what not in _WITHOUT_AFTER:
+            check_whole("after", self.after, 0)
+        if self.seconds is not None:
+            check_seconds("seconds", self.seconds)
+        check_whole("count", self.count, 1)
+
+    @property
+    def needs_watch(self) -> bool:
+        """Whether it can happen to a watch alone: it waits for one."""
+        return self.what in _OF_WATCHES or bool(self.after)
 
     @classmethod
     def drop(cls, after: int | None = None) -> Fault:
@@ -53,6 +72,7 @@ class Fault:
     @classmethod
     def stall(cls, seconds: float | None = None, after: int = 0) -> Fault:
         """Silence behind the head, for *seconds* or for ever; the connection stays open."""
+        check_whole("after", after, 0)
         return cls("stall", after, seconds)
 
     @classmethod
@@ -107,6 +127,12 @@ class Fault:
 
 
 def _error(code: int, message: str, reason: str | None, retry_after: int | None, text: bool) -> _status.ApiError:
+    check_failure(code)
+    check_text("message", message)
+    if reason is not None:
+        check_text("reason", reason)
+    if retry_after is not None:
+        check_whole("retry_after", retry_after, 0)
     if text:
         return _status.plain(code, message, {} if retry_after is None else {"Retry-After": str(retry_after)})
     details = None if retry_after is None else {"retryAfterSeconds": retry_after}
@@ -118,10 +144,14 @@ class FaultRule:
     """For which requests a fault happens. Touched under the server's lock only.
 
     Args:
-        path: a pattern as the shell has them (`/api/v1/*/pods`), or a function of the request; None for any.
+        path: a pattern as the shell has them (`/api/v1/*/pods`), or a function of the request; None for any. The
+            function runs under the server's lock: it must not wait for anything.
         verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`; None for any.
         every: it happens to each *every*-th of these requests.
         times: how often it happens at most; None for ever.
+
+    A fault that needs a watch is about watches alone: other requests do not use it up. TypeError and ValueError for
+    what can never happen.
     """
 
     fault: Fault
@@ -129,10 +159,23 @@ class FaultRule:
     verb: str | None = None
     every: int = 1
     times: int | None = None
-    seen: int = 0
+    seen: int = field(default=0, init=False)
     """Requests that it was about."""
-    hits: int = 0
+    hits: int = field(default=0, init=False)
     """How often it has happened."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.fault, Fault):
+            raise TypeError(f"a fault is what a method of Fault gives, such as Fault.reset(), not {self.fault!r}")
+        if self.path is not None and not isinstance(self.path, str) and not callable(self.path):
+            raise TypeError(f"path must be a pattern or a function of the request, not {self.path!r}")
+        check_whole("every", self.every, 1)
+        if self.times is not None:
+            check_whole("times", self.times, 1)
+        if self.verb is not None:
+            check_verb(self.verb)
+            if self.fault.needs_watch and self.verb != "watch":
+                raise ValueError(f"this fault happens to a watch, and never to a {self.verb}")
 
     def strikes(self, request: Request) -> bool:
         """Count a request; whether it is to fail."""
@@ -146,7 +189,8 @@ class FaultRule:
         return strikes
 
     def _fits(self, request: Request) -> bool:
-        if self.verb is not None and verb_of(request) != self.verb:
+        verb = "watch" if self.fault.needs_watch else self.verb
+        if verb is not None and verb_of(request) != verb:
             return False
         if self.path is None:
             return True
@@ -171,8 +215,6 @@ class Faults:
 
     def add(self, rule: FaultRule) -> FaultRule:
         """One more rule, after the others."""
-        if rule.every < 1:
-            raise ValueError(f"every must be at least 1, not {rule.every}")
         self._rules.append(rule)
         return rule
 

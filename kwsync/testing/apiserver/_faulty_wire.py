@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NoReturn
 
 from kwsync.testing._connection import Connection, Over
+from kwsync.testing._request import Request
 from kwsync.testing.apiserver._faults import Fault
 from kwsync.testing.apiserver._lines import error_line
 from kwsync.testing.apiserver._reply import Reply, compressed, error_reply
 from kwsync.testing.apiserver._wire import END, Headers, Wire
 
+_HALVING = ("drop", "reset", "stall", "cut_chunk")
 _DELETED = b'{"type":"DELETED"'
 
 Send = Callable[[Sequence[bytes]], None]
@@ -24,8 +27,8 @@ class StreamEnd(Exception):
 class FaultyWire(Wire):
     """Does to one answer what a `Fault` says."""
 
-    def __init__(self, connection: Connection, fault: Fault, *, closes: bool) -> None:
-        super().__init__(connection, closes=closes)
+    def __init__(self, connection: Connection, request: Request, fault: Fault) -> None:
+        super().__init__(connection, request)
         self._fault = fault
         self._left = fault.after or 0
         self._losses = fault.count if fault.what == "lose" else 0
@@ -58,26 +61,28 @@ class FaultyWire(Wire):
     # Whole answers.
 
     def reply(self, reply: Reply) -> None:
-        what = self._fault.what
-        if what == "answer" and self._fault.error is not None:
-            reply = error_reply(self._fault.error, "")
-        elif what == "gzip" and reply.body:
-            reply = compressed(reply)
-        elif what == "cut_line":
-            reply = Reply(reply.status, reply.body[: len(reply.body) // 2], reply.content_type, reply.headers)
-        elif what in ("drop", "reset", "stall", "cut_chunk") and not self._over:
-            return self._half(reply)
-        return super().reply(reply)
+        if self._fault.what in _HALVING and not self._over:
+            self._half(reply)
+        else:
+            super().reply(self._spoilt(reply))
+
+    def _spoilt(self, reply: Reply) -> Reply:
+        if self._fault.error is not None:
+            return error_reply(self._fault.error, "")
+        if self._fault.what == "cut_line":
+            return replace(reply, body=reply.body[: len(reply.body) // 2])
+        return compressed(reply) if self._fault.what == "gzip" else reply
 
     def _half(self, reply: Reply) -> None:
         length = ("Content-Length", str(len(reply.body)))
-        middle = len(reply.body) // 2
+        body = self._shown(reply.body)
+        middle = len(body) // 2
         head = self._head(reply.status, [("Content-Type", reply.content_type), *reply.headers, length])
-        self.send(head + reply.body[:middle])
+        self.send(head + body[:middle])
         self._strike()
         if self._fault.what == "cut_chunk":
             self._close()
-        self.send(reply.body[middle:])
+        self.send(body[middle:])
 
     # Streams.
 

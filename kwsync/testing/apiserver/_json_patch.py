@@ -11,28 +11,55 @@ from collections.abc import Callable
 from typing import Any
 
 from kwsync.testing.apiserver._copies import copied
+from kwsync.testing.apiserver._decode import DecodeError, check_levels
+from kwsync.testing.apiserver._encode import dumps
 from kwsync.testing.apiserver._failure import JSON
+from kwsync.testing.apiserver._go_types import word_for
 from kwsync.testing.apiserver._patch_error import PatchError
 
 MOST_OPERATIONS = 10_000
+MOST_COPIED_BYTES = 3 * 1024 * 1024
+"""Of all copies of one patch together."""
 
 
 def json_patch(target: JSON, operations: Any) -> JSON:
     """The document after all operations; PatchError 422 if one of them fails, 400 if they are none."""
     document: Any = copied(target)
+    left = MOST_COPIED_BYTES
     for operation in _checked(operations):
         apply = _OPERATIONS.get(operation.get("op", ""))
         if apply is None:
             raise PatchError(422, f"Unexpected kind: {operation.get('op', 'unknown')}")
+        left -= _copied_bytes(document, operation)
+        if left < 0:
+            raise PatchError(422, "Unable to complete the copy: the accumulated size of copies is too large")
         document = apply(document, operation)
+    check_depth(document)
     return document  # type: ignore[no-any-return]
+
+
+def check_depth(document: Any) -> None:
+    """PatchError 400 for what is nested too deeply to be stored, as where it comes in a body."""
+    try:
+        check_levels(document)
+    except DecodeError as error:
+        raise PatchError(400, str(error)) from None
+
+
+def _copied_bytes(document: Any, operation: JSON) -> int:
+    """What a `copy` adds; a few of them could double a document until the memory ends."""
+    if operation.get("op") != "copy":
+        return 0
+    value = _source(document, operation)
+    check_depth(value)
+    return len(dumps(value))
 
 
 def _checked(given: Any) -> list[JSON]:
     go_type = "[]handlers.jsonPatchOp"
     if given is not None and not isinstance(given, list):
-        word = "object" if isinstance(given, dict) else "string" if isinstance(given, str) else "number"
-        raise PatchError(400, f"error decoding patch: json: cannot unmarshal {word} into Go value of type {go_type}")
+        why = f"json: cannot unmarshal {word_for(given)} into Go value of type {go_type}"
+        raise PatchError(400, f"error decoding patch: {why}")
     operations: list[Any] = given or []
     for operation in operations:
         if not isinstance(operation, dict) or not isinstance(operation.get("op", ""), str):
@@ -73,9 +100,13 @@ def _move(document: Any, operation: JSON) -> Any:
 
 
 def _copy(document: Any, operation: JSON) -> Any:
-    source = _path(operation, "from")
-    _insert(document, _path(operation), copied(_get(*_holder(document, source), source)))
+    _insert(document, _path(operation), copied(_source(document, operation)))
     return document
+
+
+def _source(document: Any, operation: JSON) -> Any:
+    source = _path(operation, "from")
+    return _get(*_holder(document, source), source)
 
 
 def _test(document: Any, operation: JSON) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from kwsync import _kinds
@@ -120,7 +121,7 @@ class Kind:
         """As it stands in an object."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
-    @property
+    @cached_property
     def stored_as(self) -> Resource:
         """Both kinds of events are one, and versions of a kind share their objects."""
         resource = (self.group, self.plural)
@@ -200,6 +201,8 @@ class Catalog:
     def _index(self) -> None:
         self._by_path = {(kind.group, kind.version, kind.plural): kind for kind in self.kinds}
         self._by_type = {(kind.api_version, kind.name): kind for kind in self.kinds}
+        self.resources = frozenset(kind.stored_as for kind in self.kinds)
+        """What objects are stored under."""
         self.groups = {kind.group: kind.custom for kind in reversed(self.kinds)}
         """Every group, and whether custom definitions alone have made it."""
 

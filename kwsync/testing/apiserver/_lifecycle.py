@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from kwsync.testing.apiserver import _status
-from kwsync.testing.apiserver._collection import MODIFIED, Collection, Version, within
+from kwsync.testing.apiserver._collection import MODIFIED, Version, within
 from kwsync.testing.apiserver._kind import Kind, Resource, custom_kinds
 from kwsync.testing.apiserver._metadata import is_terminating, stamp, terminating
 from kwsync.testing.apiserver._storage import Storage
@@ -16,6 +16,8 @@ NAMESPACES: Resource = ("", "namespaces")
 DEFINITIONS: Resource = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 _GRACE_SECONDS = 30
+_MOST_GRACE_SECONDS = 100 * 365 * 24 * 3600
+"""A real server takes more, and loses count of it."""
 _DONE = ("Succeeded", "Failed")
 
 
@@ -63,12 +65,9 @@ def after_write(state: Storage, kind: Kind, old: Version | None, new: Version) -
 
 
 def _restart(state: Storage, resource: Resource) -> None:
-    collection = state.collections.get(resource)
-    if collection is None:
-        state.collections[resource] = Collection(state.history, state.revision)
-    else:
-        collection.forget(state.revision)
-        collection.end_watches()
+    collection = state.collection(resource)
+    collection.restart(state.revision, state.compacted)
+    collection.end_watches()
 
 
 def _established(version: Version, now: str) -> dict[str, Any]:
@@ -108,7 +107,7 @@ def grace_of(kind: Kind, old: Version, wanted: int | None) -> int:
     if not spec.get("nodeName") or (old.object.get("status") or {}).get("phase") in _DONE:
         return 0
     default = spec.get("terminationGracePeriodSeconds", _GRACE_SECONDS)
-    return max(0, default if wanted is None else wanted)
+    return min(max(0, default if wanted is None else wanted), _MOST_GRACE_SECONDS)
 
 
 def dying(kind: Kind, old: Version, now: datetime, grace: int) -> dict[str, Any]:
@@ -162,6 +161,6 @@ def _unserve(state: Storage, definition: Version) -> None:
     spec = definition.object["spec"]
     resource = (spec["group"], spec["names"]["plural"])
     state.catalog.replace_custom(*resource, ())
-    collection = state.collections.pop(resource, None)
-    if collection is not None:
-        collection.end_watches()
+    # It stays, empty, for whoever goes back in time.
+    if resource in state.collections:
+        state.collections[resource].end_watches()

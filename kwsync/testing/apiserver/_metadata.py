@@ -48,7 +48,8 @@ def ordered(metadata: Mapping[str, Any]) -> Metadata:
 
 def born(given: Mapping[str, Any], name: str, namespace: str, uid: str, now: datetime, generation: int) -> Metadata:
     """The metadata of a new object; the version keeps a place only."""
-    own = {"name": name, "namespace": namespace, "uid": uid, "generation": generation or None}
+    # A kind without generations leaves what it is given at its birth.
+    own = {"name": name, "namespace": namespace, "uid": uid, "generation": generation or given.get("generation")}
     gone = dict.fromkeys(_TERMINATION)
     return ordered({**given, **own, **gone, "resourceVersion": "0", "creationTimestamp": stamp(now)})
 

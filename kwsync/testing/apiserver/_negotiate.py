@@ -10,7 +10,7 @@ from kwsync.testing.apiserver._kind import Kind
 JSON_TYPE = "application/json"
 YAML_TYPE = "application/yaml"
 
-_ANY = ("*/*", "application/*")
+ANY_TYPES = ("*/*", "application/*")
 _VIEWS = {
     "": "object",
     "Table": "table",
@@ -28,25 +28,29 @@ class Accepted(NamedTuple):
     """Of a Table: kubectl also knows v1beta1."""
 
 
-class _Clause(NamedTuple):
+class Clause(NamedTuple):
+    """One alternative of an Accept header."""
+
     media_type: str
     parameters: dict[str, str]
 
     @property
     def quality(self) -> float:
+        """How much it is wanted, from 0 to 1."""
         try:
             return float(self.parameters.get("q", "1"))
         except ValueError:
             return 0.0
 
 
-def _clauses(accept: str) -> list[_Clause]:
+def clauses_of(accept: str) -> list[Clause]:
+    """The alternatives of an Accept header, the most wanted first."""
     found = []
     for part in accept.split(","):
         media_type, *pairs = (text.strip() for text in part.split(";"))
         parameters = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
         if media_type:
-            found.append(_Clause(media_type.lower(), parameters))
+            found.append(Clause(media_type.lower(), parameters))
     return sorted(found, key=lambda clause: -clause.quality)
 
 
@@ -55,7 +59,7 @@ def negotiate(accept: str, kind: Kind | None, *, stream: bool = False, collectio
 
     A stream cannot be YAML (recorded: watch-yaml); on a *collection* the refusal lists the types of streams, too.
     """
-    clauses = _clauses(accept)
+    clauses = clauses_of(accept)
     for clause in clauses:
         found = _accepted(clause)
         if found is None:
@@ -71,14 +75,14 @@ def negotiate(accept: str, kind: Kind | None, *, stream: bool = False, collectio
     raise _status.nothing_acceptable(collection=collection)
 
 
-def _accepted(clause: _Clause) -> Accepted | None:
+def _accepted(clause: Clause) -> Accepted | None:
     wanted = clause.parameters.get("as", "")
     if clause.media_type in (JSON_TYPE, YAML_TYPE) and wanted in _VIEWS:
         return Accepted(clause.media_type, _VIEWS[wanted], clause.parameters.get("v", "v1"))
-    return Accepted() if clause.media_type in _ANY and not wanted else None
+    return Accepted() if clause.media_type in ANY_TYPES and not wanted else None
 
 
 def error_type(accept: str) -> str:
     """The type of an error's body: YAML for who wants that first, JSON for everybody else (D16)."""
-    clauses = _clauses(accept)
+    clauses = clauses_of(accept)
     return YAML_TYPE if clauses and clauses[0].media_type == YAML_TYPE else JSON_TYPE

@@ -8,11 +8,14 @@ from typing import Any
 from kwsync.testing.apiserver import _bodies, _writes
 from kwsync.testing.apiserver._api import Api
 from kwsync.testing.apiserver._collection import Version
+from kwsync.testing.apiserver._decode import read
 from kwsync.testing.apiserver._encode import dumps, loads
 from kwsync.testing.apiserver._kind import Kind
+from kwsync.testing.apiserver._lookup import mapping, text
 from kwsync.testing.apiserver._options import ListOptions, parse_options
 from kwsync.testing.apiserver._selection import matcher, selected
 from kwsync.testing.apiserver._state import Deletion
+from kwsync.testing.apiserver._status import bad_request
 from kwsync.testing.apiserver._views import ObjectView
 
 Object = dict[str, Any]
@@ -42,14 +45,14 @@ class Objects:
         """
         kind, copied = self._typed(object)
         # What a client could not send: an object that was read somewhere, or made by `pod`.
-        (copied.get("metadata") or {}).pop("resourceVersion", None)
+        mapping(copied, "metadata").pop("resourceVersion", None)
         result = _writes.create(self._api, kind, _place(kind, namespace, copied), copied, _writes.WriteOptions())
         return _shown(kind, result.written.version)
 
     def replace(self, object: Mapping[str, Any], namespace: str | None = None, *, subresource: str = "") -> Object:
         """Store an object over the one of its name; with ``subresource="status"`` its status alone."""
         kind, copied = self._typed(object)
-        name = str((copied.get("metadata") or {}).get("name", ""))
+        name = text(copied, "metadata.name")
         options = _writes.WriteOptions(subresource=subresource)
         result = _writes.replace(self._api, kind, _place(kind, namespace, copied), name, copied, options)
         return _shown(kind, result.written.version)
@@ -67,7 +70,7 @@ class Objects:
         """Change an object; *patch_type* is merge, json, strategic or apply."""
         kind = self._named(resource)
         options = _writes.WriteOptions(subresource=subresource, field_manager="kwsync-testing")
-        body = loads(dumps(patch))
+        body = _as_sent(patch)
         media_type = _PATCH_TYPES[patch_type]
         result = _writes.patch(self._api, kind, _place(kind, namespace), name, media_type, body, options)
         return _shown(kind, result.written.version)
@@ -100,7 +103,7 @@ class Objects:
         return [_shown(kind, version) for version in found]
 
     def _typed(self, object: Mapping[str, Any]) -> tuple[Kind, Object]:
-        copied: Object = loads(dumps(object))
+        copied: Object = _as_sent(object)
         kind = self._api.state.catalog.of(copied.get("apiVersion"), copied.get("kind"))
         if kind is None:
             raise ValueError(f"no kind {copied.get('kind')!r} in {copied.get('apiVersion')!r} is served here")
@@ -113,11 +116,18 @@ class Objects:
         return kind
 
 
+def _as_sent(value: Any) -> Any:
+    """A copy by way of JSON, as if it had come in a request; 400 for what could not be sent."""
+    try:
+        return read(dumps(value))
+    except ValueError as error:
+        raise bad_request(str(error)) from None
+
+
 def _place(kind: Kind, namespace: str | None, object: Mapping[str, Any] | None = None) -> str:
     if not kind.namespaced:
         return ""
-    own = ((object or {}).get("metadata") or {}).get("namespace")
-    return namespace or own or "default"
+    return namespace or text(object, "metadata.namespace", "default")
 
 
 def _shown(kind: Kind, version: Version) -> Object:

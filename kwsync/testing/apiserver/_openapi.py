@@ -14,7 +14,15 @@ from kwsync.testing.apiserver._discovery import groups_of, kinds_in
 from kwsync.testing.apiserver._failure import JSON
 from kwsync.testing.apiserver._kind import Kind
 
+OPENAPI_V2_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""Of `/openapi/v2`, where kubectl looks for what version 3 does not know; no bytes are a document without contents."""
+_INFO = {"title": "kwsync.testing.ApiServer", "version": "unversioned"}
 _PARAMETERS = ("dryRun", "fieldManager", "fieldValidation", "force")
+
+
+def openapi_v2() -> JSON:
+    """`/openapi/v2`, for who reads JSON: nothing."""
+    return {"swagger": "2.0", "info": _INFO, "paths": {}, "definitions": {}}
 
 
 def openapi_root(kinds: Iterable[Kind]) -> JSON:
@@ -35,8 +43,7 @@ def openapi_document(kinds: Iterable[Kind], group: str, version: str) -> JSON | 
     if not own:
         return None
     paths = {_path(kind): {"patch": _patch(kind)} for kind in own if "patch" in kind.verbs}
-    info = {"title": "kwsync.testing.ApiServer", "version": "unversioned"}
-    return {"openapi": "3.0.0", "info": info, "paths": paths, "components": {"schemas": {}}}
+    return {"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": {"schemas": {}}}
 
 
 def _prefix(group: str, version: str) -> str:

@@ -12,6 +12,8 @@ from kwsync.testing.apiserver._numbers import parse_integer
 from kwsync.testing.apiserver._selectors import FieldSelector, LabelSelector, SelectorError
 
 _MATCH = "resourceVersionMatch"
+_LONGEST_SECONDS = 2_000_000
+"""Some three weeks, which is what a poll can wait."""
 
 
 class ListOptions(NamedTuple):
@@ -42,7 +44,7 @@ def parse_options(kind: Kind, query: Mapping[str, str], *, watch_path: bool = Fa
         watch=watch_path or flag(query, "watch"),
         bookmarks=flag(query, "allowWatchBookmarks"),
         initial_events=None if initial is None else _is_true(initial),
-        timeout=parse_integer(query.get("timeoutSeconds", "")),
+        timeout=min(parse_integer(query.get("timeoutSeconds", "")), _LONGEST_SECONDS),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from kwsync.testing.apiserver import _status
 from kwsync.testing.apiserver._collection import Row, Version, within
+from kwsync.testing.apiserver._decode import DecodeError, read
 from kwsync.testing.apiserver._selection import Matcher, prefix_of
 
 _TOKEN_VERSION = "meta.k8s.io/v1"
@@ -35,10 +36,14 @@ def parse_token(text: str) -> Token:
     except ValueError:
         raise _invalid("illegal base64 data at input byte 0") from None
     try:
-        document = json.loads(decoded)
-        return Token(int(document["rv"]), str(document["start"]).removeprefix("/").removesuffix("\0"))
-    except (ValueError, KeyError, TypeError):
-        raise _invalid("invalid character 'i' looking for beginning of value") from None
+        document = read(decoded)
+    except DecodeError as error:
+        raise _invalid(str(error)) from None
+    found = document if isinstance(document, dict) else {}
+    revision, start = found.get("rv"), found.get("start")
+    if not isinstance(revision, int) or not isinstance(start, str):
+        raise _invalid("server does not recognize this encoded version ")
+    return Token(revision, start.removeprefix("/").removesuffix("\0"))
 
 
 def _invalid(why: str) -> _status.ApiError:

@@ -9,6 +9,7 @@ from typing import Any
 
 from kwsync.testing.apiserver._copies import copied
 from kwsync.testing.apiserver._failure import JSON
+from kwsync.testing.apiserver._go_types import word_for
 from kwsync.testing.apiserver._json_patch import json_patch
 from kwsync.testing.apiserver._patch_error import PatchError
 from kwsync.testing.apiserver._strategic import strategic_merge
@@ -30,10 +31,9 @@ def checked_object(patch: Any) -> JSON:
         return patch
     if patch is None:
         raise PatchError(400, "Invalid JSON Patch")
-    words = {list: "array", str: "string", bool: "bool"}
-    word = words.get(type(patch), "number")
     go_type = "map[string]interface {}"
-    raise PatchError(400, f"error decoding patch: json: cannot unmarshal {word} into Go value of type {go_type}")
+    why = f"json: cannot unmarshal {word_for(patch)} into Go value of type {go_type}"
+    raise PatchError(400, f"error decoding patch: {why}")
 
 
 def _merged(target: Any, patch: Any) -> Any:

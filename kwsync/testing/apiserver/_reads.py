@@ -11,7 +11,7 @@ from kwsync.testing.apiserver._kind import Kind
 from kwsync.testing.apiserver._negotiate import Accepted, negotiate
 from kwsync.testing.apiserver._numbers import parse_version
 from kwsync.testing.apiserver._options import ListOptions, check_list
-from kwsync.testing.apiserver._paging import NEWEST, Page, Token, page_of, parse_token
+from kwsync.testing.apiserver._paging import NEWEST, Page, page_of, parse_token
 from kwsync.testing.apiserver._reply import Reply
 from kwsync.testing.apiserver._scale import scale_of
 from kwsync.testing.apiserver._selection import matcher
@@ -68,7 +68,7 @@ def _page(api: Api, call: Call, target: Target, kind: Kind, options: ListOptions
     if options.token:
         if number:
             raise _status.bad_request("specifying resource version is not allowed when using continue")
-        return _continued(api, target, kind, options, parse_token(options.token))
+        return _continued(api, call, target, kind, options)
     await_version(api, call, kind, number)
     limit = options.limit
     # A cache that may answer with anything answers with everything (trap 11); events are not cached (D8).
@@ -83,7 +83,10 @@ def _page(api: Api, call: Call, target: Target, kind: Kind, options: ListOptions
         return page_of(rows, target.namespace, matcher(kind, options), limit, revision)
 
 
-def _continued(api: Api, target: Target, kind: Kind, options: ListOptions, token: Token) -> Page:
+def _continued(api: Api, call: Call, target: Target, kind: Kind, options: ListOptions) -> Page:
+    token = parse_token(options.token)
+    # A token may be from the future, if the server has gone back in time.
+    await_version(api, call, kind, token.revision)
     with api.lock:
         revision = api.state.revision if token.revision == NEWEST else token.revision
         rows: list[Row] | None = api.state.collection(kind.stored_as).rows_at(revision)

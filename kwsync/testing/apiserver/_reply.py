@@ -52,8 +52,9 @@ def error_reply(error: ApiError, accept: str) -> Reply:
 
 
 def warning_headers(warnings: Iterable[str]) -> list[tuple[str, str]]:
-    """One header for each warning (A6)."""
-    return [("Warning", '299 - "{}"'.format(text.replace("\\", "\\\\").replace('"', '\\"'))) for text in warnings]
+    """One header for each warning (A6), in one line whatever it speaks of."""
+    shown = ("".join(each if each.isprintable() else repr(each)[1:-1] for each in text) for text in warnings)
+    return [("Warning", '299 - "{}"'.format(text.replace("\\", "\\\\").replace('"', '\\"'))) for text in shown]
 
 
 def finished(reply: Reply, query: Mapping[str, str], headers: Mapping[str, str]) -> Reply:
@@ -77,7 +78,9 @@ def _wants_pretty(query: Mapping[str, str], headers: Mapping[str, str]) -> bool:
 
 
 def compressed(reply: Reply) -> Reply:
-    """The reply as gzip."""
+    """The reply as gzip, unless it is that already, or empty."""
+    if not reply.body or any(name == "Content-Encoding" for name, _ in reply.headers):
+        return reply
     body = gzip.compress(reply.body, compresslevel=1, mtime=0)
     more = (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
     return Reply(reply.status, body, reply.content_type, (*reply.headers, *more))

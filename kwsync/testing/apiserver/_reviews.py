@@ -17,15 +17,20 @@ def review(api: Api, call: Call, kind: Kind) -> Reply:
     """Answer a review; one of a kind that this server does not think about comes back with an empty status."""
     document = check_type(kind, read_object(kind, call.body, content_type(call.headers)))
     spec = document.get("spec") or {}
-    status: dict[str, Any] = {}
-    if kind.plural.endswith("accessreviews"):
-        status = {"allowed": _allowed(api, _who(call.user, spec), spec)}
-    elif kind.plural == "selfsubjectreviews":
-        status = {"userInfo": {"username": call.user.name, "groups": list(call.user.groups)}}
-    elif kind.plural == "tokenreviews":
-        status = {"authenticated": api.access.knows(str(spec.get("token")))}
+    status = _verdict(api, call, kind, spec)
     head = {"kind": kind.name, "apiVersion": kind.api_version, "metadata": {}}
-    return json_reply(201, {**head, "spec": spec, "status": status})
+    asked = {} if kind.plural == "selfsubjectreviews" else {"spec": spec}
+    return json_reply(201, {**head, **asked, "status": status})
+
+
+def _verdict(api: Api, call: Call, kind: Kind, spec: dict[str, Any]) -> dict[str, Any]:
+    if kind.plural.endswith("accessreviews"):
+        return {"allowed": _allowed(api, _who(call.user, spec), spec)}
+    if kind.plural == "selfsubjectreviews":
+        return {"userInfo": {"username": call.user.name, "groups": list(call.user.groups)}}
+    if kind.plural == "tokenreviews":
+        return {"authenticated": api.access.knows(str(spec.get("token")))}
+    return {}
 
 
 def _who(user: User, spec: dict[str, Any]) -> User:

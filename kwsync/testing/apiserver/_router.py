@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from kwsync.testing.apiserver import _bodies, _reads, _status, _writes
 from kwsync.testing.apiserver._api import Api, Call
+from kwsync.testing.apiserver._deletion import deletion
 from kwsync.testing.apiserver._documents import document
 from kwsync.testing.apiserver._kind import Kind
 from kwsync.testing.apiserver._negotiate import negotiate
@@ -47,6 +48,8 @@ _PART_METHODS = ("GET", "PUT", "PATCH")
 
 def answer(api: Api, call: Call) -> Reply | Watch:
     """The answer to a request. Raises ApiError."""
+    if "//" in call.path:
+        raise _status.text_404()
     target = parse_target(call.method, call.path)
     if target is None:
         return document(api, call)
@@ -106,10 +109,12 @@ def _has_part(kind: Kind, part: str) -> bool:
 
 
 def _dispatch(api: Api, call: Call, target: Target, kind: Kind) -> Reply | Watch:
-    if "get" not in kind.verbs:
-        return review(api, call, kind)
     if target.method == "GET":
         return _read(api, call, target, kind)
+    if len(call.body) > _status.BODY_LIMIT:
+        raise _status.request_entity_too_large()
+    if "get" not in kind.verbs:
+        return review(api, call, kind)
     if target.method == "DELETE":
         return _delete(api, call, target, kind) if target.name else _delete_all(api, call, target, kind)
     return _write(api, call, target, kind)
@@ -156,7 +161,7 @@ def _written(api: Api, call: Call, target: Target, kind: Kind, result: _writes.R
 
 def _delete(api: Api, call: Call, target: Target, kind: Kind) -> Reply:
     body = _bodies.read_options(call.body, _bodies.content_type(call.headers))
-    options = _writes.deletion(body, call.query)
+    options = deletion(body, call.query)
     written = _writes.delete(api, kind, target.namespace, target.name, options)
     return Reply(200, deleted_body(kind, written)) if _shows_object(kind, written) else _gone(kind, written)
 
@@ -180,6 +185,6 @@ def _gone(kind: Kind, written: Written) -> Reply:
 def _delete_all(api: Api, call: Call, target: Target, kind: Kind) -> Reply:
     body = _bodies.read_options(call.body, _bodies.content_type(call.headers))
     which = parse_options(kind, call.query)
-    found, revision = _writes.delete_all(api, kind, target.namespace, which, _writes.deletion(body, call.query))
+    found, revision = _writes.delete_all(api, kind, target.namespace, which, deletion(body, call.query))
     page = Page(found, {"resourceVersion": str(revision)})
     return Reply(200, ObjectView(kind).list(page.versions, page.metadata))

@@ -2,47 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime, timezone
 from typing import Any
 
 from kwsync.testing.apiserver import _status
-from kwsync.testing.apiserver._failure import quoted
+from kwsync.testing.apiserver._bodies import no_kind
+from kwsync.testing.apiserver._data_rules import check_config_map, check_secret
+from kwsync.testing.apiserver._definition_rules import check_definition, check_definition_change
+from kwsync.testing.apiserver._encode import dumps
+from kwsync.testing.apiserver._go_types import word_for
 from kwsync.testing.apiserver._kind import Kind
 from kwsync.testing.apiserver._metadata import KNOWN, is_terminating
-from kwsync.testing.apiserver._names import dns_label_errors, label_key_errors, label_value_errors, subdomain_errors
+from kwsync.testing.apiserver._metadata_rules import invalid, metadata_causes, required, without_twins
+from kwsync.testing.apiserver._schemas import FIELDS
 from kwsync.testing.apiserver._types import type_error
 
 Object = dict[str, Any]
 
-_DNS_LABELS = frozenset(("namespaces", "services"))
-_ANY_SEGMENT = frozenset(("roles", "rolebindings", "clusterroles", "clusterrolebindings"))
 _TYPE = ("apiVersion", "kind", "metadata")
-_STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
-_FIELDS: dict[str, tuple[str, ...]] = {
-    "configmaps": ("data", "binaryData", "immutable"),
-    "secrets": ("data", "stringData", "type", "immutable"),
-    "pods": ("spec", "status"),
-    "services": ("spec", "status"),
-    "namespaces": ("spec", "status"),
-    "nodes": ("spec", "status"),
-    "deployments": ("spec", "status"),
-    "replicasets": ("spec", "status"),
-    "statefulsets": ("spec", "status"),
-    "daemonsets": ("spec", "status"),
-    "jobs": ("spec", "status"),
-    "cronjobs": ("spec", "status"),
-    "leases": ("spec",),
-    "serviceaccounts": ("secrets", "imagePullSecrets", "automountServiceAccountToken"),
-    "roles": ("rules",),
-    "rolebindings": ("subjects", "roleRef"),
-}
-"""The top-level fields of the kinds people write most; of other kinds everything is kept."""
-
-_MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)")
-_TIMES = ("acquireTime", "renewTime")
-_MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
+_MOST_BYTES = 1536 * 1024
+"""What etcd takes."""
 
 
 def unknown_fields(kind: Kind, object: Mapping[str, Any]) -> list[str]:
@@ -50,7 +29,7 @@ def unknown_fields(kind: Kind, object: Mapping[str, Any]) -> list[str]:
     metadata = object.get("metadata")
     inner = metadata if isinstance(metadata, Mapping) else {}
     found = [f"metadata.{name}" for name in inner if name not in KNOWN]
-    known = None if kind.custom else _FIELDS.get(kind.plural)
+    known = None if kind.custom else FIELDS.get((kind.group, kind.plural))
     if known is not None:
         found += [name for name in object if name not in known and name not in _TYPE]
     return found
@@ -67,7 +46,12 @@ def check_type(kind: Kind, object: object) -> Object:
     if object is None:
         return {}
     if not isinstance(object, dict):
-        raise _unrecognized(kind, "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value")
+        raise _unrecognized(kind, f"couldn't get version/kind; {no_kind(object)}")
+    for field in ("apiVersion", "kind"):
+        if not isinstance(object.get(field), str | None):
+            word = word_for(object[field])
+            why = f"json parse error: json: cannot unmarshal {word} into Go struct field .{field} of type string"
+            raise _unrecognized(kind, f"couldn't get version/kind; {why}")
     name, version = object.get("kind") or "", object.get("apiVersion") or ""
     if kind.custom:
         _check_custom_type(kind, name, version, object)
@@ -119,37 +103,31 @@ def check_place(object: Mapping[str, Any], namespace: str, name: str = "") -> No
         )
 
 
-def check_object(kind: Kind, object: Mapping[str, Any]) -> None:
-    """422 with every cause, for names, labels, and what a few kinds demand."""
+def check_object(kind: Kind, object: Mapping[str, Any], old: Mapping[str, Any] | None = None) -> None:
+    """422 with every cause, for names, labels, and what a few kinds demand; *old* is what is written over.
+
+    What is too large to be stored, or cannot be sent again, is refused here, too.
+    """
     metadata = object["metadata"]
-    causes = [_status.Cause("FieldValueInvalid", field, text) for field, text in _wrong_names(kind, metadata)]
+    causes = list(metadata_causes(kind, metadata))
     check = _CHECKS.get(kind.stored_as)
     if check is not None:
         causes += check(kind, object)
+    if old is not None and kind.stored_as in _CHANGE_CHECKS:
+        causes += _CHANGE_CHECKS[kind.stored_as](old, object)
     if causes:
         group = kind.group
         raise _status.invalid(kind.name, metadata["name"], causes, group if kind.stored_as[0] else "")
+    _check_size(object)
 
 
-def _wrong_names(kind: Kind, metadata: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    name = str(metadata["name"])
-    for error in _name_errors(kind, name):
-        yield "metadata.name", f"Invalid value: {quoted(name)}: {error}"
-    for index, finalizer in enumerate(metadata.get("finalizers") or ()):
-        if "/" not in (finalizer or "") and finalizer not in _STANDARD_FINALIZERS:
-            why = "name is neither a standard finalizer name nor is it fully qualified"
-            yield f"metadata.finalizers[{index}]", f"Invalid value: {quoted(finalizer or '')}: {why}"
-    for key, value in (metadata.get("labels") or {}).items():
-        for error in label_key_errors(key):
-            yield "metadata.labels", f"Invalid value: {quoted(key)}: {error}"
-        for error in label_value_errors(str(value or "")):
-            yield "metadata.labels", f"Invalid value: {quoted(str(value or ''))}: {error}"
-
-
-def _name_errors(kind: Kind, name: str) -> list[str]:
-    if kind.group == "rbac.authorization.k8s.io" and kind.plural in _ANY_SEGMENT:
-        return ["may not contain '/' or '%'"] if set(name) & set("/%") else []
-    return dns_label_errors(name) if kind.group == "" and kind.plural in _DNS_LABELS else subdomain_errors(name)
+def _check_size(object: Mapping[str, Any]) -> None:
+    try:
+        size = len(dumps(object))
+    except (TypeError, ValueError) as error:
+        raise _status.bad_request(f"the object cannot be encoded: {error}") from None
+    if size > _MOST_BYTES:
+        raise _status.nameless_error("etcdserver: request is too large")
 
 
 def check_finalizers(kind: Kind, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
@@ -162,45 +140,35 @@ def check_finalizers(kind: Kind, old: Mapping[str, Any], new: Mapping[str, Any])
             f" []string{{{listed}}}"
         )
         cause = _status.Cause("FieldValueForbidden", "metadata.finalizers", text)
-        raise _status.invalid(kind.name, old["name"], [cause], kind.group)
+        # Found once for all kinds, and once for this one.
+        raise _status.invalid(kind.name, old["name"], [cause] * 2, kind.group)
 
 
-def with_times(kind: Kind, object: Object) -> Object:
-    """A Lease with its times in UTC; 400 where they have not exactly six digits of a fraction (lease-400-time)."""
-    spec = object.get("spec")
-    if kind.plural != "leases" or not isinstance(spec, dict):
-        return object
-    times = {name: _in_utc(spec[name]) for name in _TIMES if isinstance(spec.get(name), str)}
-    return {**object, "spec": {**spec, **times}}
-
-
-def _in_utc(text: str) -> str:
-    if not _MICRO_TIME.fullmatch(text):
-        raise _status.bad_request(
-            f'Lease in version "v1" cannot be handled as a Lease: parsing time "{text}" as "{_MICRO_LAYOUT}":'
-            f" cannot parse {_rest(text)}"
-        )
-    moment = datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-def _rest(text: str) -> str:
-    """Where Go's parser stopped, for the two mistakes that are recorded."""
-    date, sep, time = text.partition("T")
-    if not sep:
-        return f'"{text[10:]}" as "T"'
-    return f'"{time[8:]}" as ".000000"' if len(date) == 10 else f'"{text}" as "2006"'
+def with_single_owners(object: Object) -> tuple[Object, list[str]]:
+    """The object with each of its owners once, and the warning about others."""
+    metadata = object.get("metadata") or {}
+    kept, twins = without_twins(metadata.get("ownerReferences") or ())
+    if not twins:
+        return object, []
+    warning = (
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may"
+        " reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed:"
+        f" {', '.join(twins)}"
+    )
+    return {**object, "metadata": {**metadata, "ownerReferences": kept}}, [warning]
 
 
 def _check_event(kind: Kind, object: Mapping[str, Any]) -> list[_status.Cause]:
     about = (object.get("involvedObject") or {}).get("namespace")
     namespace = object["metadata"].get("namespace")
-    if kind.group and not object.get("eventTime"):
-        return [_status.Cause("FieldValueRequired", "eventTime", "Required value")]
+    causes = []
     if about and about != namespace:
-        text = f'Invalid value: "{about}": does not match event.namespace'
-        return [_status.Cause("FieldValueInvalid", "involvedObject.namespace", text)]
-    return []
+        causes.append(invalid("involvedObject.namespace", about, "does not match event.namespace"))
+    if kind.group and not object.get("eventTime"):
+        causes.append(required("eventTime"))
+    if kind.group and object.get("type") not in ("Normal", "Warning"):
+        causes.append(invalid("type", object.get("type") or "", f"has invalid value: {object.get('type') or ''}"))
+    return causes
 
 
 def _check_pod(_kind: Kind, object: Mapping[str, Any]) -> list[_status.Cause]:
@@ -208,31 +176,14 @@ def _check_pod(_kind: Kind, object: Mapping[str, Any]) -> list[_status.Cause]:
     spec = object.get("spec")
     if spec is None or spec.get("containers"):
         return []
-    return [_status.Cause("FieldValueRequired", "spec.containers", "Required value")]
-
-
-def _check_definition(_kind: Kind, object: Mapping[str, Any]) -> list[_status.Cause]:
-    spec = object.get("spec") or {}
-    names = spec.get("names") or {}
-    causes = [
-        _status.Cause("FieldValueRequired", field, "Required value")
-        for field, value in (
-            ("spec.group", spec.get("group")),
-            ("spec.versions", spec.get("versions")),
-            ("spec.names.plural", names.get("plural")),
-            ("spec.names.kind", names.get("kind")),
-        )
-        if not value
-    ]
-    name, wanted = object["metadata"]["name"], f"{names.get('plural')}.{spec.get('group')}"
-    if not causes and name != wanted:
-        text = f'Invalid value: "{name}": must be spec.names.plural+"."+spec.group'
-        causes.append(_status.Cause("FieldValueInvalid", "metadata.name", text))
-    return causes
+    return [required("spec.containers")]
 
 
 _CHECKS: dict[tuple[str, str], Callable[[Kind, Mapping[str, Any]], list[_status.Cause]]] = {
     ("", "events"): _check_event,
+    ("", "configmaps"): check_config_map,
     ("", "pods"): _check_pod,
-    ("apiextensions.k8s.io", "customresourcedefinitions"): _check_definition,
+    ("", "secrets"): check_secret,
+    ("apiextensions.k8s.io", "customresourcedefinitions"): check_definition,
 }
+_CHANGE_CHECKS = {("apiextensions.k8s.io", "customresourcedefinitions"): check_definition_change}

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from kwsync.testing.apiserver._collection import Version
+from kwsync.testing.apiserver._go_types import type_error
 from kwsync.testing.apiserver._reply import Reply, json_reply
+from kwsync.testing.apiserver._schemas_meta import SCALE
+from kwsync.testing.apiserver._status import bad_request
 
 _KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
@@ -32,13 +35,22 @@ def scale_of(version: Version) -> Reply:
     return json_reply(200, scale_document(version))
 
 
+def checked_scale(body: Any) -> dict[str, Any]:
+    """The body as a Scale, 400 for what is none."""
+    if not isinstance(body, dict):
+        raise bad_request("the object provided is unrecognized (must be of type Scale)")
+    if error := type_error(SCALE, body):
+        raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {error}')
+    return body
+
+
 def scaled(version: Version, scale: dict[str, Any]) -> dict[str, Any]:
     """The workload with the replicas that a Scale asks for."""
     metadata = scale.get("metadata") or {}
-    replicas = (scale.get("spec") or {}).get("replicas", 0)
+    replicas = (scale.get("spec") or {}).get("replicas") or 0
     given = {"resourceVersion": metadata.get("resourceVersion"), "uid": metadata.get("uid")}
     return {
         **version.object,
         "metadata": {**version.metadata, **given},
-        "spec": {**version.object.get("spec", {}), "replicas": replicas},
+        "spec": {**(version.object.get("spec") or {}), "replicas": replicas},
     }

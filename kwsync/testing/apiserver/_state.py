@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from kwsync.testing.apiserver import _lifecycle, _status
 from kwsync.testing.apiserver._collection import ADDED, MODIFIED, Version
-from kwsync.testing.apiserver._defaults import complete
+from kwsync.testing.apiserver._defaults import complete, complete_status
 from kwsync.testing.apiserver._failure import quoted
 from kwsync.testing.apiserver._kind import Kind
 from kwsync.testing.apiserver._metadata import born, carried, is_terminating
@@ -131,7 +131,7 @@ class State(Storage):
         if new == old.object:
             return Written(old)
         check_finalizers(kind, old.metadata, new["metadata"])
-        check_object(kind, new)
+        check_object(kind, new, old.object)
         if _changed_spec(kind, old.object, new):
             new["metadata"] = {**new["metadata"], "generation": old.metadata.get("generation", 0) + 1}
         if dry_run:
@@ -141,7 +141,9 @@ class State(Storage):
     def _rewritten(self, kind: Kind, old: Version, object: Object, status: bool) -> Object:
         if status:
             rest = {name: value for name, value in old.object.items() if name != "status"}
-            return {**rest, "status": object["status"]} if "status" in object else rest
+            written = {**rest, "status": object["status"]} if "status" in object else rest
+            complete_status(kind.stored_as, written)
+            return written
         new = _body(object, carried(object.get("metadata") or {}, old.metadata))
         if kind.has_status:
             new.pop("status", None)

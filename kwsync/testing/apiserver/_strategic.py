@@ -11,6 +11,7 @@ from typing import Any
 
 from kwsync.testing.apiserver._copies import copied
 from kwsync.testing.apiserver._failure import JSON
+from kwsync.testing.apiserver._go_types import word_for
 from kwsync.testing.apiserver._patch_error import PatchError
 
 _DIRECTIVE = "$patch"
@@ -51,8 +52,11 @@ _MERGE_KEYS: dict[str, tuple[str, ...]] = {
 
 def strategic_merge(target: JSON, patch: Any) -> JSON:
     """The object after the patch; PatchError for a patch that contradicts itself."""
+    if patch is None:
+        return copied(target)
     if not isinstance(patch, dict):
-        raise PatchError(400, "invalid JSON document")
+        why = f"json: cannot unmarshal {word_for(patch)} into Go value of type map[string]interface {{}}"
+        raise PatchError(400, why)
     return _merge_maps(copied(target), copied(patch))
 
 

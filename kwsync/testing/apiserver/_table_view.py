@@ -24,7 +24,7 @@ class TableView:
         self._now = now
         self._head = {"kind": kind.name, "apiVersion": kind.api_version}
         self._columns_due = True
-        self._api_version = f"meta.k8s.io/{version}"
+        self._version = version
 
     def single(self, version: Version) -> bytes:
         """One object as a Table of one row."""
@@ -32,8 +32,7 @@ class TableView:
 
     def _one(self, document: dict[str, Any]) -> bytes:
         due, self._columns_due = self._columns_due, False
-        shown = object_table(self._kind, document, self._now(), self._include, with_columns=due)
-        return dumps({**shown, "apiVersion": self._api_version})
+        return dumps(object_table(self._kind, document, self._now(), self._include, self._version, with_columns=due))
 
     def bookmark(self, revision: int, *, initial_end: bool) -> bytes:
         """A meaningless row, whose object tells the end of the initial events (recorded: watch-table-bookmark)."""
@@ -45,5 +44,4 @@ class TableView:
     def list(self, versions: Iterable[Version], metadata: dict[str, Any]) -> bytes:
         """All objects as one Table."""
         documents = [{**self._head, **version.object} for version in versions]
-        shown = table(self._kind, documents, self._now(), metadata, self._include)
-        return dumps({**shown, "apiVersion": self._api_version})
+        return dumps(table(self._kind, documents, self._now(), metadata, self._include, self._version))

@@ -30,6 +30,7 @@ class Target(NamedTuple):
 
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
+VERBS = ("get", "list", "watch", *_VERBS.values(), "delete", "deletecollection")
 
 
 def parse_target(method: str, path: str) -> Target | None:

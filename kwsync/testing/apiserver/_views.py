@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from kwsync.testing.apiserver._collection import Version
+from kwsync.testing.apiserver._collection import Version, trimmed
 from kwsync.testing.apiserver._encode import dumps
 from kwsync.testing.apiserver._events_api import to_new
 from kwsync.testing.apiserver._kind import Kind
@@ -56,7 +56,7 @@ class ObjectView:
             return version.json
         found = version.parts.get("events.k8s.io")
         if found is None:
-            found = version.parts["events.k8s.io"] = dumps(to_new(version.object))
+            found = version.parts["events.k8s.io"] = trimmed(dumps(to_new(version.object)))
         return found
 
     def bookmark(self, revision: int, *, initial_end: bool) -> bytes:
@@ -84,7 +84,7 @@ class MetadataView:
     def single(self, version: Version) -> bytes:
         found = version.parts.get("metadata")
         if found is None:
-            found = version.parts["metadata"] = dumps(partial(version.object))
+            found = version.parts["metadata"] = trimmed(dumps(partial(version.object)))
         return found
 
     def bookmark(self, revision: int, *, initial_end: bool) -> bytes:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import http
 import uuid
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from email.utils import format_datetime
 
-from kwsync.testing._connection import Bell, Connection
+from kwsync.testing._connection import Connection
+from kwsync.testing._exchange import phrase
+from kwsync.testing._latches import Bell
+from kwsync.testing._request import Request
 from kwsync.testing.apiserver._api import utc_now
 from kwsync.testing.apiserver._lines import chunk, packed
 from kwsync.testing.apiserver._reply import Reply
@@ -27,22 +29,33 @@ Headers = Iterable[tuple[str, str]]
 class Wire:
     """One answer on one connection; used by that connection's thread. Every method may raise `Over`."""
 
-    def __init__(self, connection: Connection, *, closes: bool) -> None:
+    def __init__(self, connection: Connection, request: Request) -> None:
         self._connection = connection
-        self.closes = closes
+        self._request = request
+        self.closes = request.wants_close
         """Whether the client, or the answer, wants the connection closed afterwards."""
+
+    def before(self) -> None:
+        """What happens before the request is looked at: nothing, on a wire without faults."""
 
     def reply(self, reply: Reply) -> None:
         """Send a whole answer; above 2,048 bytes it is chunked (trap 1)."""
         self.closes = self.closes or ("Connection", "close") in reply.headers
-        headers = [("Content-Type", reply.content_type), *reply.headers]
-        if reply.status == 304:
-            return self.send(self._head(reply.status, reply.headers))
-        if len(reply.body) <= _LENGTH_UP_TO:
-            length = ("Content-Length", str(len(reply.body)))
-            return self.send(self._head(reply.status, [*headers, length]) + reply.body)
-        head = self._head(reply.status, [*headers, ("Transfer-Encoding", "chunked")])
-        return self.send(head + packed(reply.body) + END)
+        headers = list(reply.headers)
+        body = reply.body
+        if reply.status != 304:
+            framing, body = self._framed(body)
+            headers = [("Content-Type", reply.content_type), *headers, framing]
+        self.send(self._head(reply.status, headers) + self._shown(body))
+
+    def _framed(self, body: bytes) -> tuple[tuple[str, str], bytes]:
+        if len(body) <= _LENGTH_UP_TO or self._request.version == "HTTP/1.0":
+            return ("Content-Length", str(len(body))), body
+        return ("Transfer-Encoding", "chunked"), packed(body) + END
+
+    def _shown(self, body: bytes) -> bytes:
+        """A body for whom it is for: HEAD has the head alone."""
+        return b"" if self._request.method == "HEAD" else body
 
     def start(self, headers: Headers) -> None:
         """Send the head of a stream, at once (trap 2)."""
@@ -79,7 +92,7 @@ class Wire:
 
     def _head(self, status: int, headers: Headers) -> bytes:
         lines = [
-            f"HTTP/1.1 {status} {http.HTTPStatus(status).phrase}",
+            f"HTTP/1.1 {status} {phrase(status)}",
             f"Audit-Id: {uuid.uuid4()}",
             "Cache-Control: no-cache, private",
             *(f"{name}: {value}" for name, value in (*headers, *_FLOW_HEADERS)),

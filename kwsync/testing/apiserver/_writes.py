@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kwsync.testing.apiserver import _bodies, _patch, _status
 from kwsync.testing.apiserver._api import Api
 from kwsync.testing.apiserver._collection import Version
+from kwsync.testing.apiserver._deletion import dry_run_causes, not_supported
 from kwsync.testing.apiserver._events_api import to_new, to_stored
 from kwsync.testing.apiserver._kind import Kind
-from kwsync.testing.apiserver._numbers import parse_integer
+from kwsync.testing.apiserver._lease_times import with_times
+from kwsync.testing.apiserver._metadata_rules import invalid, too_long
 from kwsync.testing.apiserver._options import ListOptions
-from kwsync.testing.apiserver._rules import check_place, check_type, unknown_fields, with_times, without
-from kwsync.testing.apiserver._scale import scale_document, scaled
+from kwsync.testing.apiserver._rules import (
+    check_place,
+    check_type,
+    unknown_fields,
+    with_single_owners,
+    without,
+)
+from kwsync.testing.apiserver._scale import checked_scale, scale_document, scaled
 from kwsync.testing.apiserver._selection import matcher, selected
 from kwsync.testing.apiserver._state import Deletion, Written
+from kwsync.testing.apiserver._types import cleaned
 
 Object = dict[str, Any]
 
 _VALIDATIONS = ("", "Ignore", "Warn", "Strict")
+_MOST_MANAGER_BYTES = 128
 
 
 class WriteOptions(NamedTuple):
@@ -29,6 +39,8 @@ class WriteOptions(NamedTuple):
     field_validation: str = ""
     field_manager: str = ""
     subresource: str = ""
+    force: bool = False
+    """Whether `force` was given at all, which is for apply alone."""
 
 
 class Result(NamedTuple):
@@ -41,22 +53,27 @@ class Result(NamedTuple):
 def write_options(query: Mapping[str, str], kind: str, subresource: str = "") -> WriteOptions:
     """Read the parameters of a write; *kind* is that of the options: CreateOptions, UpdateOptions, PatchOptions."""
     options = WriteOptions(
-        "dryRun" in query, query.get("fieldValidation", ""), query.get("fieldManager", ""), subresource
+        "dryRun" in query,
+        query.get("fieldValidation", ""),
+        query.get("fieldManager", ""),
+        subresource,
+        "force" in query,
     )
-    causes = []
-    if query.get("dryRun", "All") != "All":
-        text = f'Unsupported value: ["{query["dryRun"]}"]: supported values: "All"'
-        causes.append(_status.Cause("FieldValueNotSupported", "dryRun", text))
+    causes = [*_manager_causes(options.field_manager), *dry_run_causes([query.get("dryRun", "All")])]
     if options.field_validation not in _VALIDATIONS:
-        causes.append(_not_supported("fieldValidation", options.field_validation, '"", "Ignore", "Strict", "Warn"'))
+        causes.append(not_supported("fieldValidation", options.field_validation, '"", "Ignore", "Strict", "Warn"'))
     if causes:
         raise _status.invalid_options(causes, kind)
     return options
 
 
-def _not_supported(field: str, value: str, values: str) -> _status.Cause:
-    text = f'Unsupported value: "{value}": supported values: {values}'
-    return _status.Cause("FieldValueNotSupported", field, text)
+def _manager_causes(manager: str) -> Iterator[_status.Cause]:
+    if len(manager.encode(errors="surrogatepass")) > _MOST_MANAGER_BYTES:
+        yield too_long("fieldManager", _MOST_MANAGER_BYTES)
+    for index, letter in enumerate(manager):
+        if not letter.isprintable():
+            position = len(manager[:index].encode(errors="surrogatepass"))
+            yield invalid("fieldManager", manager, f"invalid character U+{ord(letter):04X} (at position {position})")
 
 
 def create(api: Api, kind: Kind, namespace: str, body: Any, options: WriteOptions) -> Result:
@@ -70,13 +87,10 @@ def create(api: Api, kind: Kind, namespace: str, body: Any, options: WriteOption
 def replace(api: Api, kind: Kind, namespace: str, name: str, body: Any, options: WriteOptions) -> Result:
     """Store an object over the one of its name."""
     if options.subresource == "scale":
-        if not isinstance(body, dict) or not all(
-            isinstance(body.get(name) or {}, dict) for name in ("metadata", "spec")
-        ):
-            raise _status.bad_request("the object provided is unrecognized (must be of type Scale)")
+        scale = checked_scale(body)
         with api.lock:
             old = api.state.get(kind, namespace, name)
-            return _replaced(api, kind, namespace, name, scaled(old, body), options._replace(subresource=""))
+            return _replaced(api, kind, namespace, name, scaled(old, scale), options._replace(subresource=""))
     return _replaced(api, kind, namespace, name, body, options)
 
 
@@ -91,7 +105,7 @@ def _replaced(api: Api, kind: Kind, namespace: str, name: str, body: Any, option
 
 def _checked(kind: Kind, body: Any, options: WriteOptions) -> tuple[Object, list[str]]:
     """The object as it is stored, without the fields that nobody knows, and the warnings about them."""
-    object = with_times(kind, check_type(kind, body))
+    object = with_times(kind, cleaned(kind, check_type(kind, body)))
     unknown = unknown_fields(kind, object)
     warnings = [f'unknown field "{field}"' for field in unknown]
     if unknown:
@@ -103,11 +117,15 @@ def _checked(kind: Kind, body: Any, options: WriteOptions) -> tuple[Object, list
         object = without(object, unknown)
     if kind.group == "events.k8s.io":
         object = to_stored(object)
-    return object, [] if options.field_validation == "Ignore" else warnings
+    object, more = with_single_owners(object)
+    return object, more if options.field_validation == "Ignore" else [*warnings, *more]
 
 
 def patch(api: Api, kind: Kind, namespace: str, name: str, media_type: str, body: Any, options: WriteOptions) -> Result:
     """Change an object; *media_type* is that of the patch."""
+    if options.force and media_type != _bodies.APPLY:
+        cause = _status.Cause("FieldValueForbidden", "force", "Forbidden: may not be specified for non-apply patch")
+        raise _status.invalid_options([cause], "PatchOptions")
     with api.lock:
         old = api.state.find(kind, namespace, name)
         if media_type == _bodies.APPLY:
@@ -167,36 +185,10 @@ def _apply(
         raise _status.bad_request("invalid object type: /, Kind=")
     if old is None:
         configuration = _patch.apply(None, check_type(kind, body))
-        metadata = {**configuration.get("metadata", {}), "name": name}
+        metadata = {**(configuration.get("metadata") or {}), "name": name}
         return create(api, kind, namespace, {**configuration, "metadata": metadata}, options)
     changed = _patch.apply(_document(kind, old, options), body)
     return replace(api, kind, namespace, name, changed, options)
-
-
-def deletion(body: Mapping[str, Any], query: Mapping[str, str]) -> Deletion:
-    """What a delete asks for, in its body or its query. Every propagation is taken for Background: nothing here
-    collects garbage."""
-    if body.get("kind", "DeleteOptions") != "DeleteOptions":
-        raise _status.bad_request(
-            f'no kind "{body["kind"]}" is registered for version "{body.get("apiVersion", "")}" in scheme'
-            ' "pkg/runtime/scheme.go:111"'
-        )
-    preconditions = body.get("preconditions") or {}
-    if not isinstance(preconditions, dict):
-        raise _status.bad_request("json: cannot unmarshal into Go struct field DeleteOptions.preconditions")
-    grace = body.get("gracePeriodSeconds")
-    if grace is None and query.get("gracePeriodSeconds"):
-        grace = parse_integer(query["gracePeriodSeconds"])
-    policy = body.get("propagationPolicy") or query.get("propagationPolicy") or "Background"
-    if policy not in ("Background", "Foreground", "Orphan"):
-        values = '"Foreground", "Background", "Orphan", "nil"'
-        raise _status.invalid_options([_not_supported("propagationPolicy", policy, values)], "DeleteOptions")
-    return Deletion(
-        grace=grace,
-        uid=preconditions.get("uid") or "",
-        resource_version=preconditions.get("resourceVersion") or "",
-        dry_run=bool(body.get("dryRun") or query.get("dryRun")),
-    )
 
 
 def delete(api: Api, kind: Kind, namespace: str, name: str, options: Deletion) -> Written:

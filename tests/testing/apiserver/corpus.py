@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 NAMESPACE = "demo"
@@ -92,10 +92,10 @@ def delete(path: str, body: Any = None) -> Asked:
     return Asked("DELETE", path, body)
 
 
-def requests() -> Iterator[tuple[str, Asked]]:
+def requests(topics: Iterable[Callable[[], Iterator[Asked]]]) -> Iterator[tuple[str, Asked]]:
     """All of them, each with a name of its own."""
     seen: Counter[str] = Counter()
-    for asked in itertools.chain.from_iterable(topic() for topic in TOPICS):
+    for asked in itertools.chain.from_iterable(topic() for topic in topics):
         name = str(asked)
         seen[name] += 1
         yield name if seen[name] == 1 else f"{name} (again, {seen[name]})", asked

@@ -7,6 +7,7 @@ import json
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,6 +122,51 @@ class TestRules:
         api_server.create(config_map())
         assert told(stream.events(1)) == [("ADDED", "a")]
         assert http.list_maps(watch=1).status == 403
+
+
+class TestNonsense:
+    @pytest.mark.parametrize(
+        ("rule", "error", "words"),
+        [
+            ({"verbs": "wacth"}, ValueError, "no verb 'wacth'; there are get, list"),
+            ({"verbs": ["get", "post"]}, ValueError, "no verb 'post'"),
+            ({"verbs": "*"}, ValueError, r"no verb '\*'"),
+            ({"verbs": [5]}, TypeError, "verbs must be a str, not 5"),
+            ({"user": 5}, TypeError, "user must be a str, not 5"),
+            ({"user": None}, TypeError, "user must be a str, not None"),
+            ({"user": ""}, ValueError, "user must not be empty"),
+            ({"resources": "Pod"}, ValueError, "resources are plurals"),
+            ({"resources": "apps/v1/deployments"}, ValueError, "resources are plurals"),
+            ({"namespaces": b"default"}, TypeError, "namespaces must be a str"),
+            ({"names": {"a": None}.values()}, TypeError, "names must be a str"),
+            ({"verb": "get"}, TypeError, "unexpected keyword argument 'verb'"),
+        ],
+        ids=str,
+    )
+    def test_rules(self, api_server: ApiServer, http: Http, rule: Any, error: type[Exception], words: str) -> None:
+        """A rule that could fit nothing is refused, with a sentence; and nothing changes."""
+        for add in (api_server.deny, api_server.allow):
+            with pytest.raises(error, match=words):
+                add(**rule)
+        assert http.list_maps().status == 200
+
+    def test_one_text_is_one_name(self, api_server: ApiServer, http: Http) -> None:
+        """A text is a name, and not the names of its letters."""
+        api_server.deny("system:anonymous", verbs="watch", resources="configmaps", namespaces="default")
+        assert [http.list_maps().status, http.list_maps(watch=1).status] == [200, 403]
+
+    def test_groups(self, api_ca: TestCA) -> None:
+        """The same of groups, in tokens and certificates."""
+        with ApiServer(tls=api_ca) as server:
+            server.deny()
+            server.allow("team")
+            with server.client("alice", groups="team") as client:
+                assert list(client.list("pods")) == []
+            assert server.kubeconfig("alice", groups="team", certificate=True)["users"]
+            with pytest.raises(ValueError, match="one group"):
+                server.kubeconfig("alice", groups=["team", "other"], certificate=True)
+            with pytest.raises(TypeError, match="user must be a str"):
+                server.token_for(5)  # type: ignore[arg-type]
 
 
 class TestTls:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kwsync.testing import ApiServer, TestCA
+from tests.testing.apiserver.required import required_module
 from tests.testing.apiserver.wire import config_map
 
 MASTERS = ["system:masters"]
@@ -27,7 +28,7 @@ class TestOfficial:
     @pytest.fixture
     def core(self, secure: ApiServer) -> Iterator[Any]:
         """The official client's core API."""
-        kubernetes = pytest.importorskip("kubernetes")
+        kubernetes = required_module("kubernetes")
         with kubernetes.config.new_client_from_config_dict(secure.kubeconfig("admin", groups=MASTERS)) as client:
             yield kubernetes.client.CoreV1Api(client)
 
@@ -43,7 +44,7 @@ class TestOfficial:
 
     def test_watch(self, secure: ApiServer, core: Any) -> None:
         """Its Watch gives the state, then each change, and goes on where a stream ended."""
-        watch = pytest.importorskip("kubernetes").watch.Watch()
+        watch = required_module("kubernetes").watch.Watch()
         secure.create(config_map("a"))
         stream = watch.stream(core.list_namespaced_config_map, "default", timeout_seconds=SECONDS)
         assert told(next(stream)) == ("ADDED", "a")
@@ -57,7 +58,7 @@ class TestOfficial:
 
     def test_writes(self, secure: ApiServer, core: Any) -> None:
         """It creates, patches, replaces and deletes; a stale version is a conflict."""
-        kubernetes = pytest.importorskip("kubernetes")
+        kubernetes = required_module("kubernetes")
         new = kubernetes.client.V1ConfigMap(metadata=kubernetes.client.V1ObjectMeta(name="a"), data={"k": "v"})
         created = core.create_namespaced_config_map("default", new)
         assert core.patch_namespaced_config_map("a", "default", {"data": {"n": "1"}}).data == {"k": "v", "n": "1"}
@@ -80,7 +81,7 @@ class TestLightkube:
     @pytest.fixture
     def client(self, secure: ApiServer) -> Iterator[Any]:
         """Its client."""
-        lightkube = pytest.importorskip("lightkube")
+        lightkube = required_module("lightkube")
         config = lightkube.KubeConfig.from_dict(secure.kubeconfig("admin", groups=MASTERS))
         client = lightkube.Client(config=config, trust_env=False)
         yield client
@@ -89,7 +90,7 @@ class TestLightkube:
     @pytest.fixture
     def kind(self) -> Any:
         """Its class of config maps."""
-        return pytest.importorskip("lightkube.resources.core_v1").ConfigMap
+        return required_module("lightkube.resources.core_v1").ConfigMap
 
     def test_list(self, secure: ApiServer, client: Any, kind: Any) -> None:
         """Its lists go through all pages."""

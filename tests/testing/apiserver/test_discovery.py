@@ -99,6 +99,8 @@ def test_a_group_whose_server_is_down_is_stale_and_shows_no_kinds() -> None:
         (f"{BETA},application/json", False),
         (f"application/json,{AGGREGATED}", False),
         ("application/json, */*", False),
+        (f"application/json;q=0.1,{AGGREGATED}", True),
+        (f"{AGGREGATED};q=0.1,application/json", False),
         ("*/*", False),
         ("", False),
     ],

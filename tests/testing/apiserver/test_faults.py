@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import gzip
 import http.client
 import json
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from kwsync import watch_resource
 from kwsync.testing import ApiServer, Fault
 from tests.testing.apiserver.wire import LIMIT_SECONDS, MAPS, PODS, Http, Open, Stream, config_map, opening, told
+
+AnyFault: Any = Fault
+"""Takes anything, for what no type checker would let through."""
 
 BROKEN = (ConnectionError, http.client.HTTPException, OSError)
 
@@ -52,10 +58,174 @@ class TestWhen:
         api_server.fail_next(Fault.answer(503))
         assert [http.list_maps().status for _ in range(3)] == [500, 503, 200]
 
-    def test_never(self, api_server: ApiServer) -> None:
-        """ValueError for what could never happen."""
-        with pytest.raises(ValueError, match="every"):
-            api_server.fail_every(0, Fault.reset())
+
+class TestNonsense:
+    @pytest.mark.parametrize(
+        ("make", "error", "words"),
+        [
+            (lambda: AnyFault.answer(999), ValueError, "from 400 to 599, not 999"),
+            (lambda: AnyFault.answer(200), ValueError, "from 400 to 599"),
+            (lambda: AnyFault.answer("503"), TypeError, "code must be a whole number"),
+            (lambda: AnyFault.answer(True), TypeError, "code must be a whole number"),
+            (lambda: AnyFault.answer(503, 5), TypeError, "message must be a str"),
+            (lambda: AnyFault.answer(503, reason=5), TypeError, "reason must be a str"),
+            (lambda: AnyFault.answer(503, retry_after=-1), ValueError, "retry_after must be at least 0"),
+            (lambda: AnyFault.answer(503, retry_after=0.5), TypeError, "retry_after must be a whole number"),
+            (lambda: AnyFault.error_event(0), ValueError, "at least 100"),
+            (lambda: AnyFault.error_event(410, after=-1), ValueError, "after must be at least 0"),
+            (lambda: AnyFault.drop("1"), TypeError, "after must be a whole number"),
+            (lambda: AnyFault.cut_line(None), TypeError, "after must be a whole number"),
+            (lambda: AnyFault.end(None), TypeError, "after must be a whole number"),
+            (lambda: AnyFault.stall(1, None), TypeError, "after must be a whole number"),
+            (lambda: AnyFault.stall(-1), ValueError, "seconds must not be negative"),
+            (lambda: AnyFault.stall(float("inf")), ValueError, "must end"),
+            (lambda: AnyFault.late_headers("1"), TypeError, "seconds must be a number"),
+            (lambda: AnyFault.lose_deletion(0), ValueError, "count must be at least 1"),
+            (lambda: AnyFault("nosuch"), ValueError, "no fault 'nosuch'"),
+        ],
+    )
+    def test_faults(self, make: Callable[[], object], error: type[Exception], words: str) -> None:
+        """What cannot happen on any wire is refused when it is made, with a sentence."""
+        with pytest.raises(error, match=words):
+            make()
+
+    @pytest.mark.parametrize(
+        ("options", "error", "words"),
+        [
+            ({"fault": 5}, TypeError, "such as Fault.reset\\(\\), not 5"),
+            ({"fault": Fault.reset}, TypeError, "such as Fault.reset"),
+            ({"verb": "wacth"}, ValueError, "no verb 'wacth'; there are get, list, watch"),
+            ({"verb": "GET"}, ValueError, "no verb 'GET'"),
+            ({"verb": 5}, TypeError, "verb must be a str"),
+            ({"path": 5}, TypeError, "path must be a pattern or a function"),
+            ({"times": 0}, ValueError, "times must be at least 1"),
+            ({"times": -1}, ValueError, "times must be at least 1"),
+            ({"times": 1.5}, TypeError, "times must be a whole number"),
+            ({"every": 0}, ValueError, "every must be at least 1"),
+            ({"every": "2"}, TypeError, "every must be a whole number"),
+            ({"fault": Fault.end(), "verb": "list"}, ValueError, "happens to a watch, and never to a list"),
+            ({"fault": Fault.reset(1), "verb": "get"}, ValueError, "happens to a watch, and never to a get"),
+        ],
+        ids=str,
+    )
+    def test_rules(
+        self, api_server: ApiServer, http: Http, options: dict[str, Any], error: type[Exception], words: str
+    ) -> None:
+        """So is what no request could ever meet; and nothing is spoilt by it."""
+        more = dict(options)
+        fault, every = more.pop("fault", Fault.answer(500)), more.pop("every", None)
+        add = api_server.fail_next if every is None else functools.partial(api_server.fail_every, every)
+        with pytest.raises(error, match=words):
+            add(fault, **more)
+        assert http.list_maps().status == 200
+
+    @pytest.mark.parametrize(
+        ("version", "error"),
+        [(-5, ValueError), ("-5", ValueError), ("x", ValueError), (True, TypeError), (1.5, TypeError)],
+    )
+    def test_versions(self, api_server: ApiServer, version: Any, error: type[Exception]) -> None:
+        """A version that nobody could have been given is refused, and changes nothing."""
+        before = api_server.resource_version
+        for change in (api_server.compact, api_server.go_back):
+            with pytest.raises(error, match="resource version"):
+                change(version)
+        assert api_server.resource_version == before
+
+
+class TestPrecedence:
+    """What the guide says about faults, rights and what is done."""
+
+    @pytest.mark.parametrize("fault", [Fault.answer(503), Fault.drop(), Fault.reset()], ids=str)
+    def test_not_done(self, api_server: ApiServer, http: Http, fault: Fault) -> None:
+        """Without an answer, or with another one, what was asked for does not happen."""
+        api_server.fail_next(fault)
+        with contextlib.suppress(*BROKEN):
+            http("POST", MAPS, config_map())
+        assert api_server.list("configmaps") == []
+
+    @pytest.mark.parametrize(
+        "fault",
+        [
+            Fault.drop(0),
+            Fault.reset(0),
+            Fault.stall(0),
+            Fault.late_headers(0),
+            Fault.cut_line(),
+            Fault.cut_chunk(),
+            Fault.gzip(),
+        ],
+        ids=str,
+    )
+    def test_done(self, api_server: ApiServer, http: Http, fault: Fault) -> None:
+        """With every other fault it does, whatever its client learns of it."""
+        api_server.fail_next(fault)
+        with contextlib.suppress(*BROKEN, ValueError):
+            http("POST", MAPS, config_map())
+        assert len(api_server.list("configmaps")) == 1
+
+    def test_before_rights(self, api_server: ApiServer, http: Http) -> None:
+        """A fault goes before rights, and before what is not there."""
+        api_server.deny()
+        for path in (MAPS, "/nosuch", "/apis/nosuch/v1/nosuch", "/version"):
+            api_server.fail_next(Fault.answer(503))
+            assert http.get(path).status == 503
+            assert http.get(path).status in (200, 403, 404)
+
+    @pytest.mark.parametrize("fault", [Fault.gzip(), Fault.cut_chunk(), Fault.drop(0), Fault.cut_line()], ids=str)
+    def test_head(self, api_server: ApiServer, http: Http, fault: Fault) -> None:
+        """HEAD has no body with any fault."""
+        api_server.fail_next(fault)
+        http.connection.request("HEAD", "/readyz")
+        assert http.connection.getresponse().status == 200
+        http.close()
+        assert http.list_maps().status == 200
+
+    def test_gzip_once(self, api_server: ApiServer, http: Http) -> None:
+        """What is compressed because it is asked for is not compressed again."""
+        api_server.create(config_map("a", k="v" * 200_000))
+        api_server.fail_next(Fault.gzip())
+        http.connection.request("GET", f"{MAPS}/a", headers={"Accept-Encoding": "gzip"})
+        response = http.connection.getresponse()
+        assert response.headers.get_all("Content-Encoding") == ["gzip"]
+        assert json.loads(gzip.decompress(response.read()))["metadata"]["name"] == "a"
+
+
+class TestOfWatches:
+    @pytest.mark.parametrize(
+        "fault",
+        [
+            Fault.end(),
+            Fault.error_event(410),
+            Fault.lose_deletion(),
+            Fault.drop(1),
+            Fault.reset(1),
+            Fault.stall(0, after=1),
+            Fault.cut_line(1),
+            Fault.cut_chunk(1),
+        ],
+        ids=str,
+    )
+    def test_waits_for_a_watch(self, api_server: ApiServer, http: Http, watch: Open, fault: Fault) -> None:
+        """What can happen to a watch alone is not used up by other requests, nor does it count them."""
+        rule = api_server.fail_next(fault)
+        write(api_server, "ab")
+        assert [http.list_maps().status, http.get(f"{MAPS}/a").status, http.get("/version").status] == [200] * 3
+        assert http("POST", MAPS, config_map("c")).status == 201
+        assert (rule.seen, rule.hits) == (0, 0)
+        watch()
+        assert (rule.seen, rule.hits) == (1, 1)
+
+    @pytest.mark.parametrize(
+        "fault",
+        [Fault.drop(), Fault.reset(0), Fault.stall(0), Fault.cut_line(), Fault.gzip(), Fault.answer(500)],
+        ids=str,
+    )
+    def test_others_do_not(self, api_server: ApiServer, http: Http, fault: Fault) -> None:
+        """The others happen to whatever comes next."""
+        rule = api_server.fail_next(fault)
+        with contextlib.suppress(*BROKEN, ValueError):
+            http.list_maps()
+        assert rule.hits == 1
 
 
 class TestAnswers:
@@ -68,6 +238,7 @@ class TestAnswers:
             (429, "TooManyRequests"),
             (500, "InternalError"),
             (503, "ServiceUnavailable"),
+            (520, ""),
         ],
     )
     def test_status(self, api_server: ApiServer, http: Http, code: int, reason: str) -> None:
@@ -271,7 +442,7 @@ class TestHistory:
     def test_too_far_back(self, api_server: ApiServer) -> None:
         """ValueError for a version that the history does not reach."""
         write(api_server, "a")
-        api_server.forget_history()
+        api_server.compact(cached=True)
         with pytest.raises(ValueError, match="1"):
             api_server.go_back(1)
 

@@ -1,10 +1,9 @@
-"""kubectl takes the server for a Kubernetes API server. Skipped where no kubectl is on the PATH."""
+"""kubectl takes the server for a Kubernetes API server."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,12 +13,10 @@ from typing import Any
 import pytest
 
 from kwsync.testing import ApiServer, TestCA, pod
+from tests.testing.apiserver.required import required_program
 from tests.testing.apiserver.wire import config_map, definition, widget
 
-PROGRAM = shutil.which("kubectl")
 LIMIT_SECONDS = 20
-
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="kubectl is not on the PATH")
 
 
 class Kubectl:
@@ -27,6 +24,7 @@ class Kubectl:
 
     def __init__(self, server: ApiServer, home: Path) -> None:
         self.server = server
+        self.program = required_program("kubectl")
         config = home / "kubeconfig"
         config.write_text(json.dumps(server.kubeconfig("admin", groups=["system:masters"])))
         kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
@@ -63,7 +61,7 @@ class Kubectl:
 
     def command(self, *arguments: str) -> list[str]:
         """The whole command."""
-        return [PROGRAM or "", f"--request-timeout={LIMIT_SECONDS}s", *arguments]
+        return [self.program, f"--request-timeout={LIMIT_SECONDS}s", *arguments]
 
 
 class Lines:
@@ -233,7 +231,34 @@ class TestWriting:
         assert "(NotFound)" in kubectl.run("delete", "cm", "a").stderr
 
     def test_protobuf(self, kubectl: Kubectl) -> None:
-        """What kubectl sends as protobuf is refused with 415, as the guide says; a file is taken."""
-        assert "(UnsupportedMediaType)" in kubectl.run("create", "namespace", "n").stderr
+        """What kubectl sends as protobuf is refused, with a way out, as the guide says; a file is taken."""
+        for command in ("create namespace n", "create configmap n", "auth whoami", "auth can-i get pods"):
+            failed = kubectl.run(*command.split())
+            assert (failed.returncode, "reads no protobuf: give kubectl a file" in failed.stderr) == (1, True), command
         space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
         assert kubectl("create", "-f", "-", given=space) == "namespace/n created\n"
+
+    def test_what_cannot_be(self, kubectl: Kubectl) -> None:
+        """What cannot be created is refused in the server's words, or in kubectl's own."""
+        assert "Bad" in kubectl.run("create", "-f", "-", given=config_map("Bad")).stderr
+        assert "no matches for kind" in kubectl.run("create", "-f", "-", given=widget()).stderr
+
+    def test_explain(self, kubectl: Kubectl) -> None:
+        """Explain knows the kind and no fields, as the guide says: there are no schemas."""
+        failed = kubectl.run("explain", "pods")
+        assert (failed.returncode, "not found in OpenAPI schema" in failed.stderr) == (1, True)
+
+    def test_other_commands(self, kubectl: Kubectl) -> None:
+        """Run, expose, annotate, describe, replace, diff and get all work, too."""
+        assert kubectl("run", "p", "--image=i") == "pod/p created\n"
+        assert kubectl("expose", "pod", "p", "--port=80") == "service/p exposed\n"
+        assert kubectl("annotate", "pod", "p", "a=b") == "pod/p annotated\n"
+        assert "Annotations:  a: b" in kubectl("describe", "pod", "p")
+        assert [line.split()[0] for line in kubectl("get", "all", "--no-headers").splitlines()] == [
+            "pod/p",
+            "service/p",
+        ]
+        assert kubectl("create", "-f", "-", given=config_map("a")) == "configmap/a created\n"
+        assert kubectl("replace", "-f", "-", given=config_map("a", k="v")) == "configmap/a replaced\n"
+        assert kubectl.run("diff", "-f", "-", given=config_map("a", k="w")).returncode == 1
+        assert kubectl("get", "--raw", "/readyz") == "ok"

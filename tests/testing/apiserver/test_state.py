@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from kwsync.testing import ApiError
 from kwsync.testing.apiserver import _recovery
+from kwsync.testing.apiserver._bounds import Bounds
 from kwsync.testing.apiserver._collection import Change
 from kwsync.testing.apiserver._kind import Kind
 from kwsync.testing.apiserver._state import Deletion, State
@@ -22,10 +23,10 @@ from tests.testing.apiserver.wire import definition
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
 
 
-def new_state(history: int = 1000) -> State:
+def new_state(history: int = 1000, size: int = 1 << 20) -> State:
     """A state whose clock stands still, with the namespace default."""
     numbers = itertools.count(1)
-    state = State(lambda: NOW, lambda: f"{next(numbers):032x}", history)
+    state = State(lambda: NOW, lambda: f"{next(numbers):032x}", Bounds(history, size))
     state.create(named(state, "namespaces"), "", {"metadata": {"name": "default"}})
     return state
 
@@ -145,7 +146,7 @@ class TestCreate:
         pod = state.create(named(state, "pods"), "default", {**meta(), "status": {"phase": "Running"}}).version
         node = state.create(named(state, "nodes"), "", {**meta(), "status": {"x": 1}}).version
         assert pod.object["status"]["phase"] == "Pending"
-        assert node.object["status"] == {"x": 1}
+        assert node.object["status"]["x"] == 1
 
 
 class TestReplace:
@@ -341,6 +342,23 @@ class TestDefinitions:
         assert state.catalog.named("widgets") is None
         assert state.find(crd, "", "widgets.example.com") is None
 
+    def test_no_longer_served(self, state: State) -> None:
+        """Who still holds a kind whose definition has gone gets 404, and leaves nothing behind for a new definition."""
+        crd = named(state, "crd")
+        state.create(crd, "", definition())
+        widgets = named(state, "widgets")
+        state.delete(crd, "", "widgets.example.com")
+        for call in (
+            lambda: state.create(widgets, "default", meta("w")),
+            lambda: state.replace(widgets, "default", "w", meta("w", resourceVersion="1")),
+            lambda: state.delete(widgets, "default", "w"),
+            lambda: state.get(widgets, "default", "w"),
+            lambda: state.collection(widgets.stored_as),
+        ):
+            assert code_of(call) == (404, "404 page not found")
+        state.create(crd, "", definition())
+        assert state.collection(widgets.stored_as).rows() == []
+
 
 class TestHistory:
     def test_window(self, maps: Kind) -> None:
@@ -353,25 +371,65 @@ class TestHistory:
         state.create(maps, "default", meta("d"))
         assert (collection.oldest, [change.revision for change in collection.since(2)]) == (2, [3, 4, 5])
 
-    def test_forgotten(self, state: State, maps: Kind) -> None:
-        """Trap 4: with an emptied history the last version that anybody has seen is too old as well."""
-        state.create(maps, "default", meta())
+    def test_window_of_bytes(self, maps: Kind) -> None:
+        """It is one of bytes, too: large changes push out more of the old, and one that is too large all of it."""
+        state = new_state(size=3_000)
+        collection = state.collection(maps.stored_as)
+        for name in "abcdefgh":
+            state.create(maps, "default", {**meta(name), "data": {"k": "v" * 800}})
+        kept = collection.since(collection.oldest)
+        assert [change.after.name for change in kept] == ["f", "g", "h"]
+        assert sum(change.size for change in kept) <= 3_000
+        state.delete(maps, "default", "a")
+        assert collection.oldest == kept[0].revision
+        state.create(maps, "default", {**meta("z"), "data": {"k": "v" * 5_000}})
+        assert (collection.oldest, collection.since(collection.oldest)) == (state.revision, [])
+
+    @pytest.mark.parametrize("touched", [True, False], ids=["touched", "untouched"])
+    @pytest.mark.parametrize(("plural", "watches", "lists"), [("configmaps", False, True), ("events", True, True)])
+    def test_forgotten(self, state: State, plural: str, watches: bool, lists: bool, touched: bool) -> None:
+        """D2: a restart leaves etcd alone, and so lists of old versions, and events altogether.
+
+        Watches of a cached kind from before are too old, also from the last version that anybody has seen, and also of
+        a kind without any write (trap 4).
+        """
+        if touched:
+            state.create(named(state, plural), "default", meta())
         last = state.revision
         _recovery.forget_history(state)
-        collection = state.collection(maps.stored_as)
-        assert collection.oldest > last
-        assert collection.rows_at(last) is None
-        assert [key for key, _ in collection.rows()] == ["default/a"]
+        collection = state.collection(("", plural))
+        for version in (1, last):
+            assert (collection.oldest <= version, collection.oldest_list <= version) == (watches, lists)
+        assert collection.oldest <= state.revision
+        assert [version.name for _, version in collection.rows()] == ["a"] * touched
+        assert [version.name for _, version in collection.rows_at(last) or []] == ["a"] * touched
 
-    def test_compacted(self, state: State, maps: Kind) -> None:
-        """D18: a compaction is about events, unless told otherwise."""
-        state.create(maps, "default", meta())
-        state.create(named(state, "events"), "default", meta())
+    @pytest.mark.parametrize("touched", [True, False], ids=["touched", "untouched"])
+    def test_compacted(self, state: State, touched: bool) -> None:
+        """D18: a compaction is about events, unless told otherwise; the cache has the rest, until it is restarted."""
+        if touched:
+            for plural in ("configmaps", "events"):
+                state.create(named(state, plural), "default", meta())
+        maps, events = state.collection(("", "configmaps")) if touched else None, ("", "events")
         _recovery.compact(state)
-        assert state.collection(("", "events")).oldest == state.revision
-        assert state.collection(maps.stored_as).oldest == 0
+        compacted = state.revision
+        assert (state.collection(events).oldest, state.collection(events).oldest_list) == (compacted, compacted)
+        maps = maps or state.collection(("", "secrets"))
+        assert (maps.oldest, maps.oldest_list) == (0, 0)
+        _recovery.forget_history(state)
+        assert (state.collection(events).oldest, state.collection(events).oldest_list) == (compacted, compacted)
+        for collection in (maps, state.collection(("", "pods"))):
+            assert (collection.oldest, collection.oldest_list) == (compacted + 1, compacted)
+
+    @pytest.mark.parametrize("touched", [True, False], ids=["touched", "untouched"])
+    def test_compacted_altogether(self, state: State, maps: Kind, touched: bool) -> None:
+        """Told so, a compaction is about every kind, watches and lists."""
+        if touched:
+            state.create(maps, "default", meta())
+        state.create(named(state, "secrets"), "default", meta())
         _recovery.compact(state, 2, cached=True)
-        assert state.collection(maps.stored_as).oldest == 2
+        collection = state.collection(maps.stored_as)
+        assert (collection.oldest, collection.oldest_list, collection.rows_at(1)) == (2, 2, None)
 
     def test_turned_back(self, state: State, maps: Kind) -> None:
         """Turned back, the state is what it was, without a history, and versions are used a second time."""
@@ -385,13 +443,71 @@ class TestHistory:
         assert state.catalog.named("widgets") is None
         assert state.create(maps, "default", meta("c")).version.revision == first.revision + 1
 
+    def test_turned_back_as_restarted(self, state: State, maps: Kind, seen: Recorder) -> None:
+        """The caches begin anew at that version; etcd, and so events, has its history up to there (D2)."""
+        events = named(state, "events")
+        for name in "abc":
+            state.create(maps, "default", meta(name))
+            state.create(events, "default", meta(name))
+        told = len(seen.changes)
+        _recovery.turn_back(state, 5)
+        collection, uncached = state.collection(maps.stored_as), state.collection(events.stored_as)
+        assert (collection.oldest, uncached.oldest) == (5, 0)
+        assert [change.revision for change in uncached.since(0)] == [3, 5]
+        assert [version.name for _, version in collection.rows_at(3) or []] == ["a"]
+        assert state.collection(("", "secrets")).oldest == 5
+        state.create(maps, "default", meta("x"))
+        assert len(seen.changes) == told
+
+    def test_turned_back_twice(self, state: State, maps: Kind) -> None:
+        """What was worked out for a version of the first time is not taken for the same version of the second."""
+        for name in "abcd":
+            state.create(maps, "default", meta(name))
+        collection = state.collection(maps.stored_as)
+        assert len(collection.rows_at(4) or []) == 3
+        _recovery.turn_back(state, 3)
+        for name in "xyz":
+            state.create(maps, "default", meta(name))
+        assert [version.name for _, version in collection.rows_at(4) or []] == ["a", "b", "x"]
+
+    def test_turned_back_definitions(self, state: State) -> None:
+        """Custom kinds come back with the objects they had, and go, whatever has become of the definition since."""
+        crd = named(state, "crd")
+        begin = state.revision
+        state.create(crd, "", definition())
+        old = named(state, "widgets")
+        state.create(old, "default", meta("first"))
+        first = state.revision
+        state.delete(crd, "", "widgets.example.com")
+        gone = state.revision
+        state.create(crd, "", definition())
+        state.create(named(state, "widgets"), "default", meta("second"))
+        _recovery.turn_back(state, gone)
+        assert state.catalog.named("widgets") is None
+        _recovery.turn_back(state, first)
+        assert [version.name for _, version in state.collection(old.stored_as).rows()] == ["first"]
+        _recovery.turn_back(state, begin + 1)
+        assert state.collection(old.stored_as).rows() == []
+        _recovery.turn_back(state, begin)
+        assert state.catalog.named("widgets") is None
+
+    def test_turned_back_to_before_a_kind(self, state: State) -> None:
+        """A kind that came later, and whose own beginning is forgotten, does not stand in the way."""
+        crd, begin = named(state, "crd"), state.revision
+        state.create(crd, "", definition())
+        state.collection(named(state, "widgets").stored_as).forget(state.revision)
+        _recovery.turn_back(state, begin)
+        state.create(crd, "", definition())
+        assert state.collection(named(state, "widgets").stored_as).rows() == []
+
     def test_not_that_far(self, state: State, maps: Kind) -> None:
-        """ValueError for a version that is forgotten, or has not come yet."""
+        """ValueError for a version that is forgotten, or has not come yet; and then nothing has changed."""
         state.create(maps, "default", meta())
-        _recovery.forget_history(state)
-        for revision in (1, state.revision + 1):
+        _recovery.compact(state, cached=True)
+        for revision in (0, 1, state.revision + 1):
             with pytest.raises(ValueError, match=r"forgotten|does not reach"):
                 _recovery.turn_back(state, revision)
+        assert state.find(maps, "default", "a") is not None
 
     def test_keys_as_in_etcd(self, state: State, maps: Kind) -> None:
         """Keys are ordered as plain text: the namespace a-b comes before a."""
@@ -410,10 +526,16 @@ class Model(RuleBasedStateMachine):
         self.state = new_state(history=20)
         self.maps = named(self.state, "configmaps")
         self.collection = self.state.collection(self.maps.stored_as)
-        self.recorder = Recorder()
-        self.collection.listeners.append(self.recorder)
         self.model: dict[str, str] = {}
         self.past: dict[int, dict[str, str]] = {self.state.revision: {}}
+        self.watch()
+
+    def watch(self) -> None:
+        """Watch from now on."""
+        self.collection = self.state.collection(self.maps.stored_as)
+        self.recorder = Recorder()
+        self.collection.listeners.append(self.recorder)
+        self.joined = dict(self.model)
 
     def remember(self) -> None:
         """What the model looked like at this version."""
@@ -454,12 +576,33 @@ class Model(RuleBasedStateMachine):
             assert self.state.delete(self.maps, "default", name).gone
         self.remember()
 
+    @rule()
+    def restart(self) -> None:
+        """A restart changes no object."""
+        _recovery.forget_history(self.state)
+        self.remember()
+
+    @rule(back=st.integers(0, 3))
+    def compact(self, back: int) -> None:
+        """Neither does a compaction, of everything."""
+        _recovery.compact(self.state, max(0, self.state.revision - back), cached=True)
+
+    @rule(data=st.data())
+    def go_back(self, data: st.DataObject) -> None:
+        """Every version that a list may be of, can be returned to; the future is forgotten then."""
+        known = [revision for revision in self.past if revision >= self.collection.oldest_list]
+        revision = data.draw(st.sampled_from(sorted(known)))
+        _recovery.turn_back(self.state, revision)
+        self.model = dict(self.past[revision])
+        self.past = {each: model for each, model in self.past.items() if each <= revision}
+        self.watch()
+
     @invariant()
     def same_at_every_version(self) -> None:
         """Each remembered version gives the state of that moment, and no other version gives any."""
         for revision, model in self.past.items():
             rows = self.collection.rows_at(revision)
-            if revision < self.collection.oldest:
+            if revision < self.collection.oldest_list:
                 assert rows is None
             else:
                 assert rows is not None
@@ -468,16 +611,29 @@ class Model(RuleBasedStateMachine):
     @invariant()
     def watch_leads_here(self) -> None:
         """The events of a watch, applied one after the other, give the same state, in the order of versions."""
-        followed: dict[str, str] = {}
-        revisions = [change.revision for change in self.recorder.changes]
-        assert revisions == sorted(set(revisions))
-        for change in self.recorder.changes:
-            if change.type == "DELETED":
-                del followed[change.after.name]
-            else:
-                assert (change.after.name in followed) is (change.type == "MODIFIED")
-                followed[change.after.name] = change.after.object["data"]["k"]
-        assert followed == self.model
+        assert follow(self.joined, self.recorder.changes) == self.model
+
+    @invariant()
+    def history_leads_here(self) -> None:
+        """So do the changes since any version that a watch may start at."""
+        assert self.collection.oldest_list <= self.collection.oldest <= self.state.revision
+        for revision, model in self.past.items():
+            if revision >= self.collection.oldest:
+                assert follow(model, self.collection.since(revision)) == self.model
+
+
+def follow(start: dict[str, str], changes: list[Change]) -> dict[str, str]:
+    """What a client knows after these changes; each must be possible, and later than the one before."""
+    followed = dict(start)
+    revisions = [change.revision for change in changes]
+    assert revisions == sorted(set(revisions))
+    for change in changes:
+        if change.type == "DELETED":
+            del followed[change.after.name]
+        else:
+            assert (change.after.name in followed) is (change.type == "MODIFIED")
+            followed[change.after.name] = change.after.object["data"]["k"]
+    return followed
 
 
 TestModel = Model.TestCase

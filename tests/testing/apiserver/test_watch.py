@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
+import socket
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,6 +26,7 @@ from tests.testing.apiserver.wire import (
     definition,
     labelled,
     opening,
+    stalled,
     told,
     widget,
 )
@@ -184,6 +189,58 @@ class TestStart:
         answer = http.list_maps(watch=1, **query)
         assert answer.body == recorded(name)
         assert answer.status == answer.body["code"]
+
+
+class TestRestart:
+    """D2: what a version from before a restart is still good for."""
+
+    @pytest.mark.parametrize("way", ["restart", "forget_history"])
+    @pytest.mark.parametrize("touched", [True, False], ids=["touched", "untouched"])
+    @pytest.mark.parametrize(("plural", "expired"), [("configmaps", True), ("events", False)])
+    def test_versions(
+        self, api_server: ApiServer, watch: Open, plural: str, expired: bool, touched: bool, way: str
+    ) -> None:
+        """Cached kinds have forgotten their watches' history, written to or not; events have not; nor has any list."""
+        path, start = f"/api/v1/namespaces/default/{plural}", api_server.resource_version
+        kind = {"configmaps": "ConfigMap", "events": "Event"}[plural]
+        for name in "ab" if touched else "":
+            api_server.create({"apiVersion": "v1", "kind": kind, "metadata": {"name": name}})
+        getattr(api_server, way)()
+        events = watch(path, resourceVersion=start, timeoutSeconds=1).events()
+        if expired:
+            assert [event["object"]["code"] for event in events] == [410]
+        else:
+            assert told(events) == [("ADDED", "a"), ("ADDED", "b")] * touched
+        with contextlib.closing(Http(api_server)) as http:
+            answer = http.get(path, resourceVersion=start, resourceVersionMatch="Exact")
+            assert (answer.status, answer.names, answer.version) == (200, [], start)
+
+    @pytest.mark.parametrize("kind", ["ConfigMap", "Event"])
+    def test_pages(self, api_server: ApiServer, kind: str) -> None:
+        """The pages of a list go on, as one state."""
+        path = f"/api/v1/namespaces/default/{kind.lower()}s"
+        for name in "abc":
+            api_server.create({"apiVersion": "v1", "kind": kind, "metadata": {"name": name}})
+        with contextlib.closing(Http(api_server)) as http:
+            first = http.get(path, limit=1)
+            api_server.create({"apiVersion": "v1", "kind": kind, "metadata": {"name": "d"}})
+        api_server.restart()
+        with contextlib.closing(Http(api_server)) as http:
+            rest = http.get(path, **{"continue": first.body["metadata"]["continue"]})
+        assert (rest.status, rest.names, rest.version) == (200, ["b", "c"], first.version)
+
+    def test_pages_from_the_future(self) -> None:
+        """After a way back in time a token may be ahead: 504, as any version that has not come."""
+        with ApiServer(too_large_wait=0.05) as server:
+            then = server.resource_version
+            for name in "abc":
+                server.create(config_map(name))
+            with contextlib.closing(Http(server)) as http:
+                token = http.list_maps(limit=1).body["metadata"]["continue"]
+            server.go_back(then)
+            with contextlib.closing(Http(server)) as http:
+                answer = http.list_maps(**{"limit": 1, "continue": token})
+        assert (answer.status, answer.body["details"]["causes"][0]["reason"]) == (504, "ResourceVersionTooLarge")
 
 
 class TestErrors:
@@ -393,6 +450,26 @@ class TestEnd:
         api_server.end_watches()
         assert told(stream.events()) == [("ADDED", "b")]
 
+    def test_ended_with_something_due(self, api_server: ApiServer, watch: Open) -> None:
+        """However close together the last change and the end are, the change is told."""
+        for number in range(50):
+            stream = watch(resourceVersion=api_server.resource_version)
+            api_server.create(config_map(f"m{number}"))
+            api_server.end_watches()
+            assert told(stream.events()) == [("ADDED", f"m{number}")]
+
+    def test_definition_goes_meanwhile(self, api_server: ApiServer, http: Http) -> None:
+        """A watch whose definition goes while it is being begun ends cleanly, and is the server's no more."""
+        api_server.create(definition())
+        query = {"resourceVersion": FUTURE, **WATCH_LIST}
+        with opening(api_server) as watch:
+            stream = watch(WIDGETS, **query)
+            api_server.delete("crd", "widgets.example.com")
+            while int(api_server.resource_version) < FUTURE:
+                api_server._api.state.revision = FUTURE
+            assert stream.events() == []
+        assert http.get(WIDGETS, watch=1).status == 404
+
 
 class TestBookmarks:
     def test_times(self) -> None:
@@ -431,14 +508,18 @@ class TestBookmarks:
         }
 
 
+LARGE = "x" * 100_000
+
+
 class TestSlowReader:
-    def test_is_cut(self) -> None:
+    @pytest.mark.parametrize("bounds", [{"watch_buffer": 20}, {"watch_buffer_bytes": 2_000_000}], ids=["count", "size"])
+    def test_is_cut(self, bounds: dict[str, Any]) -> None:
         """Trap 16: a reader that is too slow gets a clean end without an ERROR, and nobody waits for it for long."""
-        with ApiServer(watch_buffer=20) as server, opening(server) as watch:
+        with ApiServer(**bounds) as server, opening(server) as watch:
             stream = watch()
             began = time.monotonic()
             for number in range(300):
-                server.create(config_map(f"m{number:04}", k="x" * 100_000))
+                server.create(config_map(f"m{number:04}", k=LARGE))
             took = time.monotonic() - began
             events = stream.events()
         assert 20 <= len(events) < 300
@@ -446,16 +527,80 @@ class TestSlowReader:
         assert took < 10
 
     def test_others_go_on(self) -> None:
-        """Another watch of the same kind misses nothing."""
-        with ApiServer(watch_buffer=20) as server, opening(server) as watch:
-            watch()
+        """Another watch of the same kind misses nothing, although it is slower than the writer."""
+        with ApiServer(watch_buffer=20) as server, opening(server) as watch, stalled(server, 1):
             good, seen = watch(), []
             reader = threading.Thread(target=lambda: seen.extend(good.events(200)))
             reader.start()
             for number in range(200):
-                server.create(config_map(f"m{number:04}", k="x" * 100_000))
+                server.create(config_map(f"m{number:04}", k=LARGE))
             reader.join(20)
         assert len(seen) == 200
+
+    def test_many_at_once(self) -> None:
+        """However many readers have stalled, a write waits once; the lock is free meanwhile, and all are cut."""
+        with (
+            ApiServer(watch_buffer=10) as server,
+            contextlib.closing(Http(server)) as http,
+            stalled(server, 30) as socks,
+        ):
+            reads, over = [0.0], threading.Event()
+
+            def read() -> None:
+                while not over.is_set():
+                    reads.append(timed(lambda: http.get("/api/v1/namespaces/default")))
+
+            reader = threading.Thread(target=read)
+            reader.start()
+            names = [f"m{number:04}" for number in range(100)]
+            writes = [timed(functools.partial(server.create, config_map(name, k=LARGE))) for name in names]
+            over.set()
+            reader.join()
+            ends = [rest(sock) for sock in socks]
+        grace = server._api.settings.slow_reader_grace
+        assert sum(wait for wait in writes if wait > grace / 5) < 3 * grace
+        assert sum(reads) / len(reads) < grace / 2
+        assert all(end.endswith(b"}\n\r\n0\r\n\r\n") and end.count(b"}\n") < 100 for end in ends)
+
+    @pytest.mark.parametrize("way", ["cut", "told to end"])
+    def test_nothing_spins(self, way: str) -> None:
+        """A watch that is to end, and whose reader has stalled, waits for it without using the processor."""
+        with ApiServer(watch_buffer=10 if way == "cut" else 1_000) as server, stalled(server, 20):
+            for number in range(100):
+                server.create(config_map(f"m{number:04}", k=LARGE))
+            if way != "cut":
+                server.end_watches()
+            began = time.process_time()
+            with pytest.raises(TimeoutError):
+                server.wait_for_disconnect(timeout=0.5)
+            assert time.process_time() - began < 0.1
+
+    def test_bulk(self) -> None:
+        """One write that makes more events than may wait, such as the end of a namespace, cuts no reader that reads."""
+        with ApiServer(watch_buffer=10) as server, opening(server) as watch:
+            server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "bulk"}})
+            for number in range(500):
+                server.create(config_map(f"m{number:04}"), "bulk")
+            stream = watch("/api/v1/namespaces/bulk/configmaps", resourceVersion=server.resource_version)
+            server.delete("namespaces", "bulk")
+            assert len(stream.events(500)) == 500
+
+
+def rest(sock: socket.socket) -> bytes:
+    """What is still to be read, up to the zero chunk."""
+    data = bytearray()
+    while not data.endswith(b"\r\n0\r\n\r\n"):
+        more = sock.recv(1 << 20)
+        assert more, "the body broke off"
+        data += more
+    return bytes(data)
+
+
+def timed(call: Callable[[], object]) -> float:
+    """Seconds that a call takes."""
+    began = time.monotonic()
+    call()
+    return time.monotonic() - began
 
 
 class TestMany:

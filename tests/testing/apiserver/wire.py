@@ -148,6 +148,22 @@ class Stream:
         self.socket.close()
 
 
+@contextlib.contextmanager
+def stalled(server: ApiServer, count: int, path: str = MAPS, **query: object) -> Iterator[list[socket.socket]]:
+    """Watches that have begun and are not read, whose sockets take in no more than the kernel must."""
+    target = f"{path}?{urlencode({'watch': 1, **query})}"
+    with contextlib.ExitStack() as stack:
+        socks = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for sock in socks:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            sock.settimeout(LIMIT_SECONDS)
+            sock.connect(("127.0.0.1", server.port))
+            sock.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            # The watch is on when its head arrives.
+            assert sock.recv(12) == b"HTTP/1.1 200"
+        yield socks
+
+
 def told(events: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """Of each event its type and the name of its object."""
     return [(event["type"], event["object"]["metadata"].get("name", "")) for event in events]

@@ -1,0 +1,182 @@
+"""Records by key, with their indexes and a version: written by one thread, read by all.
+
+No reader ever sees half a list: a full state is built aside and swapped in. Nothing of a user's runs under the lock.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+from kwsync._cancel import Gate
+from kwsync._events import ObjectKey
+from kwsync._indexes import Indexes, Values
+from kwsync._records import Record, is_older
+
+
+class State:
+    """What there is at one moment."""
+
+    __slots__ = ("_is_indexed", "indexes", "records")
+
+    def __init__(self, index_names: tuple[str, ...]) -> None:
+        self.records: dict[ObjectKey, Record] = {}
+        self.indexes = Indexes(index_names)
+        self._is_indexed = bool(index_names)
+
+    def put(self, record: Record, values: Values) -> None:
+        """It is there, in this state."""
+        self.records[record.key] = record
+        if self._is_indexed:
+            self.indexes.put(record.key, values)
+
+    def remove(self, key: ObjectKey) -> None:
+        """It is not there."""
+        self.records.pop(key, None)
+        if self._is_indexed:
+            self.indexes.remove(key)
+
+
+class _Wait:
+    """Somebody waits for a version."""
+
+    __slots__ = ("gate", "reached", "version")
+
+    def __init__(self, version: str) -> None:
+        self.version = version
+        self.gate = Gate()
+        self.reached = False
+
+
+class Cache:
+    """The present state, and how fresh it is."""
+
+    def __init__(self, index_names: Iterable[str] = ()) -> None:
+        self._index_names = tuple(index_names)
+        self._lock = threading.Lock()
+        self._state = State(self._index_names)
+        self._waits: list[_Wait] = []
+        self._live = False
+        self.version: str | None = None
+        """Of the last full state, change or bookmark; None before the first full state."""
+        self.full_states = 0
+        """How many have come."""
+
+    def set_indexes(self, names: Iterable[str]) -> None:
+        """Have other indexes; before anybody has written."""
+        self._index_names = tuple(names)
+        self._state = State(self._index_names)
+
+    # For the one thread that writes
+
+    def live(self) -> None:
+        """From now on somebody writes."""
+        self._live = True
+
+    def end(self) -> None:
+        """Nobody writes any more, so nobody need wait."""
+        with self._lock:
+            self._live = False
+            waits, self._waits = self._waits, []
+        for wait in waits:
+            wait.gate.open()
+
+    def new_state(self) -> State:
+        """An empty one, to be filled aside and swapped in."""
+        return State(self._index_names)
+
+    def swap(self, state: State, version: str | None) -> None:
+        """This is the full state now; it may be older than the one before, where the server has gone back in time."""
+        with self._lock:
+            self._state = state
+            self.full_states += 1
+            self._set_version(version)
+
+    def put(self, record: Record, values: Values) -> None:
+        """An object has come or changed."""
+        with self._lock:
+            self._state.put(record, values)
+            self._set_version(record.version)
+
+    def remove(self, key: ObjectKey, version: str) -> None:
+        """An object is gone since *version*."""
+        with self._lock:
+            self._state.remove(key)
+            self._set_version(version)
+
+    def advance(self, version: str) -> None:
+        """Nothing has changed until *version*."""
+        with self._lock:
+            self._set_version(version)
+
+    def _set_version(self, version: str | None) -> None:
+        self.version = version or self.version
+        if self._waits:
+            for wait in self._waits:
+                wait.reached = wait.reached or self._has(wait.version)
+                if wait.reached:
+                    wait.gate.open()
+
+    # For all
+
+    @property
+    def state(self) -> State:
+        """The present one, for the thread that writes."""
+        return self._state
+
+    def record(self, key: ObjectKey) -> Record | None:
+        """The object's present state."""
+        with self._lock:
+            return self._state.records.get(key)
+
+    def records(self) -> list[Record]:
+        """All objects of one moment, in no order."""
+        with self._lock:
+            return list(self._state.records.values())
+
+    def indexed(self, name: str, value: str) -> list[Record]:
+        """The objects of one moment that have this value; KeyError for an index that there is not."""
+        with self._lock:
+            records = self._state.records
+            return [records[key] for key in self._state.indexes.keys(name, value)]
+
+    def values(self, name: str) -> list[str]:
+        """The values that some object has; KeyError for an index that there is not."""
+        with self._lock:
+            return self._state.indexes.values(name)
+
+    def __len__(self) -> int:
+        return len(self._state.records)
+
+    def wait_until(self, version: str, timeout: float | None) -> bool:
+        """Wait until everything up to *version* is in it; False after *timeout* seconds, or when nobody writes."""
+        wait = _Wait(version)
+        with self._lock:
+            if self._has(version):
+                return True
+            if not self._live:
+                return False
+            self._waits.append(wait)
+        try:
+            wait.gate.wait(timeout)
+        finally:
+            with self._lock:
+                if wait in self._waits:
+                    self._waits.remove(wait)
+        return wait.reached
+
+    def _has(self, version: str) -> bool:
+        """Is everything up to *version* in it? What cannot be compared must be the version of it, or of an object."""
+        if self.version is None:
+            return False
+        if version == self.version or is_older(version, self.version):
+            return True
+        if is_older(self.version, version):
+            return False
+        return any(record.version == version for record in self._state.records.values())
+
+    def abandon(self) -> None:
+        """In a forked child: stay as it is, and wait for nobody who was not forked along."""
+        self._lock = threading.Lock()
+        self._live = False
+        self._waits = []

@@ -1,0 +1,413 @@
+"""A cache that equals the server, and handlers that are told of what changes in it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import weakref
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import NamedTuple, Protocol
+
+from kwsync import _clock, _threads
+from kwsync._backoff import Backoff
+from kwsync._cache import Cache
+from kwsync._callbacks import ErrorCallback, EventCallback
+from kwsync._client import Client
+from kwsync._following import PAGE_SIZE, Following, follow_options
+from kwsync._handlers import NAME_OF, HandlerRegistration
+from kwsync._hub import Hub
+from kwsync._indexes import Indexer, checked_indexers
+from kwsync._intake import Intake, Transform
+from kwsync._keeper import Keeper
+from kwsync._latch import Latch
+from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector
+from kwsync._records import Change, Page
+from kwsync._reporter import Reporter
+from kwsync._resources import Resource
+from kwsync._store import Store
+from kwsync.errors import ErrorOrigin, WatchError, local_error
+
+log = logging.getLogger("kwsync.informer")
+
+EXIT_SECONDS = 10.0
+"""How long leaving a ``with`` block waits for a callback that is still busy."""
+
+
+class Source(Protocol):
+    """Where the steps come from; `Following` is one."""
+
+    @property
+    def is_connected(self) -> bool:
+        """Does the server answer?"""
+        ...
+
+    @property
+    def last_activity(self) -> float | None:
+        """Seconds since it last did."""
+        ...
+
+    def steps(self) -> Iterator[Page | Change]:
+        """The steps, for ever; the reading thread alone calls this, once."""
+        ...
+
+    def interrupt(self) -> None:
+        """End them, from any thread and from a signal handler."""
+        ...
+
+
+class InformerStatus(NamedTuple):
+    """How an informer was at one moment."""
+
+    running: bool
+    """Does its reading thread run, and has nobody told it to stop?"""
+    synced: bool
+    """Has a full state come since it was started?"""
+    healthy: bool
+    """Is it running and synced, and has the server answered with a watch that is open?"""
+    resource_version: str | None
+    """As `Store.resource_version`."""
+    last_activity: float | None
+    """Seconds since the last byte of the present watch; None while there is none."""
+    objects: int
+    """In the store."""
+    relists: int
+    """Full states after the first."""
+    last_error: WatchError | None
+    """As `Informer.last_error`."""
+
+
+class _Run:
+    """From one start to its end."""
+
+    def __init__(self, source: Source, cache: Cache) -> None:
+        self.source = source
+        self.stopping = False
+        self.full_states = cache.full_states
+        """There were so many before."""
+        self.pid = os.getpid()
+        self.thread: threading.Thread | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        return self.thread is not None and self.thread.is_alive() and self.pid == os.getpid()
+
+
+_informers: weakref.WeakSet[Informer] = weakref.WeakSet()
+"""So that a forked child can let go of their locks."""
+
+
+class Informer:
+    """Keeps the objects of one kind as the server has them, and tells handlers what changes.
+
+        informer = Informer("pods", namespace="default")
+        informer.add_handler(on_added=..., on_modified=..., on_deleted=...)
+        with informer:
+            informer.wait_synced(30)
+            informer.store.get("default/web-1")
+
+    It follows as `list_and_watch` does, with the same options (but for *resource_version*: it needs a full state).
+
+    Args:
+        indexers: functions by name, each of which gives, for an object, the values by which `Store.by_index` finds it:
+            any number of strings. One that raises is reported, and that object is then not in that index.
+        transform: is given each new state of an object, once, and gives what is to be kept of it. Where it raises, the
+            error is reported and nothing is kept: an object that was there counts as gone, until it can be transformed.
+        resync: seconds after which every handler is told again of all objects, as MODIFIED with equal states; no
+            request is made for it.
+        on_error: gets a `WatchError` for each failure of the server or the way to it (after which the informer goes
+            on), and with origin CALLBACK for whatever a function of yours raises, even SystemExit. It is called on the
+            thread where that happened, so perhaps on several at once; without it, errors are logged.
+
+    *Indexers*, *transform* and most of *on_error* run on the reading thread, which they hold up.
+
+    **Restarts.** After `stop` and `join` it may be started again. The store stays as it was, readable at any time,
+    until the new list has come; handlers are then told of what changed meanwhile, and nothing twice.
+
+    **Forks.** In a forked child the store stays what it was, nothing runs, and `start` raises; one that had not been
+    started before may be started there.
+    """
+
+    def __init__(
+        self,
+        resource: str | Resource,
+        *,
+        client: Client | None = None,
+        namespace: str | None = None,
+        name: str | None = None,
+        label_selector: LabelSelector | None = None,
+        field_selector: FieldSelector | None = None,
+        view: str = "object",
+        page_size: int | None = PAGE_SIZE,
+        timeout_seconds: int | None = None,
+        watch_list: bool = False,
+        backoff: Backoff | None = None,
+        max_line_bytes: int = MAX_LINE_BYTES,
+        cancel: threading.Event | None = None,
+        indexers: Mapping[str, Indexer] | None = None,
+        transform: Transform | None = None,
+        resync: float | None = None,
+        on_error: ErrorCallback | None = None,
+    ) -> None:
+        self._options = follow_options(
+            resource,
+            client=client,
+            namespace=namespace,
+            name=name,
+            label_selector=label_selector,
+            field_selector=field_selector,
+            view=view,
+            page_size=page_size,
+            timeout_seconds=timeout_seconds,
+            watch_list=watch_list,
+            backoff=backoff,
+            max_line_bytes=max_line_bytes,
+            cancel=cancel,
+        )
+        self._name = str(resource)
+        self._resync_seconds = _checked_resync(resync)
+        self._reporter = Reporter(f"informer of {self._name}", on_error)
+        self._indexers = checked_indexers(indexers)
+        self._cache = Cache(self._indexers)
+        self._hub = Hub(self._cache, self._may_tell)
+        self._keeper = Keeper(self._cache, self._hub, Intake(transform, self._indexers, self._reporter), self._note)
+        self._store = Store(self._cache)
+        self._synced = Latch(self._may_tell)
+        self._starting = threading.Lock()
+        self._run: _Run | None = None
+        self._last_error: WatchError | None = None
+        _informers.add(self)
+
+    @property
+    def store(self) -> Store:
+        """The objects."""
+        return self._store
+
+    def add_indexers(self, indexers: Mapping[str, Indexer]) -> None:
+        """Further *indexers*, before the first start; RuntimeError after it.
+
+        ValueError where one of the names belongs to another function; nothing is then added (B067).
+        """
+        given = checked_indexers(indexers)
+        with self._starting:
+            taken = [name for name, function in given.items() if self._indexers.get(name, function) != function]
+            if taken:
+                raise ValueError(f"there is another indexer of this name: {', '.join(taken)}")
+            if given.keys() <= self._indexers.keys():
+                return
+            if self._run is not None:
+                raise RuntimeError("indexers come too late: the informer has been started")
+            self._indexers.update(given)
+            self._cache.set_indexes(self._indexers)
+
+    # Handlers
+
+    def add_handler(
+        self,
+        on_added: EventCallback | None = None,
+        on_modified: EventCallback | None = None,
+        on_deleted: EventCallback | None = None,
+        on_synced: EventCallback | None = None,
+    ) -> HandlerRegistration:
+        """Call back for each change, from now on and at any time: also after `start`, also in a callback.
+
+        Each callback gets one `WatchEvent`. First every object that there is comes as ADDED with ``initial=True``,
+        then SYNCED once, then the changes: none is missed and none comes twice. MODIFIED has the state before in
+        ``old_object``, and so has DELETED. A DELETED that nobody saw has the last known state, and
+        ``final_state_unknown``; an object that was made anew under the same name is DELETED and ADDED. An object is
+        decoded when it is first looked at, and is the handler's own.
+
+        All callbacks of one handler are called one after another on a daemon thread of their own, never under a lock.
+        What is in the store is never older than what a handler is being told. One that is slow holds up nobody: what
+        happens to an object before the handler is told of it is told as one thing, and the last state always comes
+        (see `HandlerRegistration.pending`). What a callback raises goes to *on_error*.
+        """
+        given = (on_added, on_modified, on_deleted, on_synced)
+        callbacks = {kind: each for kind, each in zip(NAME_OF, given, strict=True) if each is not None}
+        for kind, callback in callbacks.items():
+            if not callable(callback):
+                raise TypeError(f"{NAME_OF[kind]} must be callable, not {type(callback).__name__}")
+        name = f"kwsync-handler-{self._name}"
+        handler = HandlerRegistration(name, callbacks, self._hub, self._reporter, self._resync_seconds)
+        self._hub.add(handler)
+        return handler
+
+    # Life
+
+    def start(self) -> None:
+        """Start the reading thread. RuntimeError while it runs, and in a child of the process that started it; OSError
+        where the system has no thread to give.
+        """
+        with self._starting:
+            before = self._run
+            if before is not None and before.pid != os.getpid():
+                raise RuntimeError("this Informer was started before a fork: make a new one in the child")
+            if before is not None and before.is_alive:
+                state = "is still ending: join() it first" if before.stopping else "runs already"
+                raise RuntimeError(f"this Informer {state}")
+            self._begin(_Run(self._source(), self._cache))
+
+    def _begin(self, run: _Run) -> None:
+        before, self._run = self._run, run
+        self._synced.is_open = False
+        self._cache.live()
+        try:
+            run.thread = _threads.start_thread(lambda: self._read(run), f"kwsync-informer-{self._name}")
+        except OSError:
+            self._run = before
+            self._cache.end()
+            raise
+        self._hub.wake()
+
+    def stop(self) -> None:
+        """End it, and return at once; before a start it does nothing. From any thread, a callback or a signal handler.
+
+        No callback is called any more, but for those that are being called: `join` waits for them. What handlers have
+        not been told yet, they are told after another start.
+        """
+        run = self._run
+        if run is not None and run.pid == os.getpid():
+            run.stopping = True
+            run.source.interrupt()
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Wait, at most *timeout* seconds, until the reading thread has ended and no callback is being called any more.
+
+        True when it does not run (any more). RuntimeError in a callback, which would wait for itself.
+        """
+        run, handlers = self._run, self._hub.handlers
+        if run is None or run.pid != os.getpid():
+            return True
+        if self._is_own_thread():
+            raise RuntimeError("a callback cannot wait for its own end")
+        end = None if timeout is None else _clock.monotonic() + timeout
+        if run.thread is not None:
+            run.thread.join(timeout)
+        return not run.is_alive and all(handler.join(seconds_left(end)) for handler in handlers)
+
+    def __enter__(self) -> Informer:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+        if not self._is_own_thread() and not self.join(EXIT_SECONDS):
+            log.warning("%s: a callback has been busy for %s s since stop()", self._name, EXIT_SECONDS)
+
+    def __repr__(self) -> str:
+        return f"<Informer {self._name} {'running' if self._may_tell() else 'not running'} {len(self._cache)} objects>"
+
+    # How it is
+
+    def wait_synced(self, timeout: float | None = None) -> bool:
+        """Wait until the store holds a full state that was read since the last start.
+
+        False after *timeout* seconds, and at once when the informer does not run (any more): then see `last_error`.
+        """
+        return self._synced.wait(timeout) and self._may_tell()
+
+    def is_alive(self) -> bool:
+        """Does the reading thread run in this process?"""
+        run = self._run
+        return run is not None and run.is_alive
+
+    def healthy(self) -> bool:
+        """As `InformerStatus.healthy`, for a probe. A server that has gone silent is seen by `last_activity` only."""
+        return self.status.healthy
+
+    @property
+    def last_activity(self) -> float | None:
+        """As `InformerStatus.last_activity`."""
+        return self.status.last_activity
+
+    @property
+    def last_error(self) -> WatchError | None:
+        """The last failure of the server or the way to it, which may be long over; None where there was none."""
+        return self._last_error
+
+    @property
+    def status(self) -> InformerStatus:
+        """How it is now."""
+        run, cache = self._run, self._cache
+        running = self._may_tell()
+        synced = running and run is not None and cache.full_states > run.full_states
+        return InformerStatus(
+            running=running,
+            synced=synced,
+            healthy=synced and run is not None and run.source.is_connected,
+            resource_version=cache.version,
+            last_activity=run.source.last_activity if running and run is not None else None,
+            objects=len(cache),
+            relists=max(0, cache.full_states - 1),
+            last_error=self._last_error,
+        )
+
+    def _may_tell(self) -> bool:
+        run = self._run
+        return run is not None and not run.stopping
+
+    def _is_own_thread(self) -> bool:
+        run = self._run
+        is_reader = run is not None and run.thread is threading.current_thread()
+        return is_reader or any(handler.is_own_thread() for handler in self._hub.handlers)
+
+    # On the reading thread
+
+    def _source(self) -> Source:
+        return Following(self._options)
+
+    def _read(self, run: _Run) -> None:
+        try:
+            for step in run.source.steps():
+                self._keeper.take(step)
+                if not self._synced.is_open and self._cache.full_states > run.full_states:
+                    self._synced.open()
+                del step
+        except BaseException as broken:
+            log.exception("%s: the reading thread is broken, which is a mistake of kwsync", self._name)
+            self._note(local_error(ErrorOrigin.DECODE, f"the reading thread is broken: {broken!r}"))
+        finally:
+            run.stopping = True
+            self._keeper.forget()
+            self._cache.end()
+            self._synced.look()
+            self._hub.wake()
+
+    def _note(self, error: WatchError) -> None:
+        self._last_error = error
+        self._reporter(error)
+
+    def _abandon(self) -> None:
+        if self._run is not None:
+            self._run.stopping = True
+        self._starting = threading.Lock()
+        self._synced.abandon()
+        self._cache.abandon()
+        self._hub.abandon()
+
+
+def _checked_resync(seconds: float | None) -> float | None:
+    if seconds is None:
+        return None
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+        raise TypeError(f"resync must be a number of seconds, not {seconds!r}")
+    if not 0 < seconds <= threading.TIMEOUT_MAX:
+        raise ValueError(f"resync must be more than 0 seconds, not {seconds!r}")
+    return float(seconds)
+
+
+def seconds_left(end: float | None) -> float | None:
+    """Of a wait that is over at *end*; None for no end."""
+    return None if end is None else max(0.0, end - _clock.monotonic())
+
+
+def _forget_after_fork() -> None:
+    for informer in list(_informers):
+        informer._abandon()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_after_fork)

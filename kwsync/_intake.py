@@ -1,0 +1,79 @@
+"""How a state of an object gets into the cache: transformed and indexed, once, and only if it is a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from kwsync import _json
+from kwsync._callbacks import ErrorCallback, callback_error
+from kwsync._indexes import NOWHERE, Indexer, Values, values_of
+from kwsync._records import Change, Record
+
+Transform = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class Taken(NamedTuple):
+    """What is to be kept, and where it is to be found."""
+
+    record: Record
+    values: Values
+
+
+class _Transformed(Record):
+    """A record whose bytes are not those that the server sent."""
+
+    __slots__ = ("source",)
+
+    def __init__(self, record: Record, raw: bytes) -> None:
+        super().__init__(record.key, record.uid, record.version, raw)
+        self.source = hash(record.raw)
+
+
+class Intake:
+    """The user's functions: what they raise is reported, and never ends anything."""
+
+    def __init__(self, transform: Transform | None, indexers: Mapping[str, Indexer], report: ErrorCallback) -> None:
+        if transform is not None and not callable(transform):
+            raise TypeError(f"transform must be callable, not {type(transform).__name__}")
+        self._transform = transform
+        self._indexers = indexers
+        self._report = report
+
+    def take(self, change: Change, record: Record, old: Record | None = None) -> Taken | None:
+        """The object as it is to be kept; the very *old* record where it is that; None where it cannot be kept (B060).
+
+        Bytes decide whether it is the old one, and their meaning where the versions say that it is: a list and a watch
+        may write one object in two ways, and a restored server may give one version to two states.
+        """
+        if old is not None and self._is_known(old, record):
+            return Taken(old, NOWHERE)
+        if self._transform is None and not self._indexers:
+            return Taken(record, NOWHERE)
+        document = record.decode() if change.decoded is None else change.decoded
+        if self._transform is not None:
+            transformed = self._transformed(self._transform, document)
+            if transformed is None:
+                return None
+            document, raw = transformed
+            if old is not None and old.is_state_of(record) and old.raw == raw:
+                return Taken(old, NOWHERE)
+            record = _Transformed(record, raw)
+        return Taken(record, values_of(self._indexers, document, self._report))
+
+    def _is_known(self, old: Record, new: Record) -> bool:
+        if old.version != new.version or old.uid != new.uid:
+            return False
+        if isinstance(old, _Transformed):
+            return old.source == hash(new.raw)
+        return old.raw == new.raw or old.decode() == new.decode()
+
+    def _transformed(self, transform: Transform, document: dict[str, Any]) -> tuple[dict[str, Any], bytes] | None:
+        try:
+            found = transform(document)
+            if not isinstance(found, dict):
+                raise TypeError(f"a transform gives the object, not {type(found).__name__}")
+            return found, _json.dumps(found)
+        except BaseException as raised:  # noqa: BLE001 - whatever it is, the stream goes on
+            self._report(callback_error("transform", raised))
+            return None

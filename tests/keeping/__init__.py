@@ -1,0 +1,1 @@
+"""Keeping: the store, what handlers are told, and the informer around both."""

@@ -1,0 +1,418 @@
+"""The informer against servers: its cache equals theirs through whatever happens, and it ends when told to."""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kwsync import Backoff, CancelToken, Client, Cluster, Informer, SharedInformers, WatchError
+from kwsync.credentials import Anonymous
+from kwsync.errors import ErrorOrigin
+from kwsync.testing import (
+    ApiServer,
+    Event,
+    Fault,
+    Head,
+    Http,
+    List,
+    NoHead,
+    ScriptedServer,
+    Stall,
+    bookmark,
+    pod,
+    status,
+)
+from tests.cancel.support import handling
+from tests.keeping.support import AT_ONCE, LIMIT, Document, Told, in_background, known, wait_until
+
+QUICK = Backoff(initial=0.005, cap=0.02)
+
+
+def configmap(name: str, text: str = "", **metadata: Any) -> Document:
+    """A small object that any server takes."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "default", **metadata},
+        "data": {"text": text},
+    }
+
+
+@pytest.fixture
+def client(api_server: ApiServer) -> Iterator[Client]:
+    """A client of the server."""
+    with api_server.client() as made:
+        yield made
+
+
+@pytest.fixture
+def server(api_server: ApiServer) -> ApiServer:
+    """A server with two objects."""
+    for name in ("a", "b"):
+        api_server.create(configmap(name))
+    return api_server
+
+
+def new(client: Client, **options: Any) -> Informer:
+    """An informer of configmaps."""
+    return Informer("configmaps", client=client, **{"backoff": QUICK, **options})
+
+
+def told_by(informer: Informer) -> Told:
+    """A handler that notes everything."""
+    told = Told()
+    informer.add_handler(**told.callbacks)
+    return told
+
+
+def equals(informer: Informer, server: ApiServer) -> bool:
+    """Is the store what the server has?"""
+    return sorted(informer.store.list(), key=_name) == sorted(server.list("configmaps"), key=_name)
+
+
+def _name(document: Document) -> str:
+    name: str = document["metadata"]["name"]
+    return name
+
+
+def wait_equal(informer: Informer, server: ApiServer) -> None:
+    """Wait until it is."""
+    wait_until(lambda: equals(informer, server), f"the server's state; {informer.status}")
+
+
+def versions(server: ApiServer) -> dict[str, str]:
+    """The versions by name."""
+    return {_name(each): each["metadata"]["resourceVersion"] for each in server.list("configmaps")}
+
+
+class TestEqual:
+    @pytest.mark.parametrize("watch_list", [False, True])
+    @pytest.mark.parametrize("page_size", [1, 500, None])
+    def test_changes(self, server: ApiServer, client: Client, watch_list: bool, page_size: int | None) -> None:
+        """The cache is what the server has, by lists of any size and by initial events, and handlers know the same."""
+        with new(client, watch_list=watch_list, page_size=page_size) as informer:
+            told = told_by(informer)
+            assert informer.wait_synced(LIMIT)
+            assert equals(informer, server)
+            server.create(configmap("c"))
+            server.patch("configmaps", "a", {"data": {"text": "new"}})
+            server.delete("configmaps", "b")
+            wait_equal(informer, server)
+            wait_until(lambda: known(told) == versions(server), "what the handler knows")
+            assert informer.last_error is None
+
+    def test_read_your_own_writes(self, server: ApiServer, client: Client) -> None:
+        """After a write one can wait for its version, and then read what was written."""
+        with new(client) as informer:
+            assert informer.wait_synced(LIMIT)
+            for number in range(20):
+                written = client.patch("configmaps", "a", {"data": {"text": str(number)}}, namespace="default")
+                assert informer.store.wait_until(written["metadata"]["resourceVersion"], LIMIT)
+                assert (informer.store.get("default/a") or {})["data"]["text"] == str(number)
+
+    def test_e2_missed_changes(self, server: ApiServer, client: Client) -> None:
+        """What happens while the server is away is told by the next list: DELETED, ADDED anew, MODIFIED, ADDED."""
+        with new(client) as informer:
+            server.create(configmap("c"))
+            told = told_by(informer)
+            wait_until(lambda: len(known(told)) == 3, "the initial state")
+            with server.unseen():
+                server.delete("configmaps", "a")
+                server.delete("configmaps", "b")
+                server.create(configmap("b"))
+                server.patch("configmaps", "c", {"data": {"text": "new"}})
+                server.create(configmap("d"))
+            before = len(told.short)
+            server.restart()
+            wait_equal(informer, server)
+            wait_until(lambda: known(told) == versions(server), "what the handler knows")
+            kinds = [event.split()[:2] for event in told.short[before:]]
+            assert kinds == [["DELETED", "a"], ["DELETED", "b"], ["ADDED", "b"], ["MODIFIED", "c"], ["ADDED", "d"]]
+            assert all(event.endswith("unknown") for event in told.short[before : before + 2])
+            assert informer.status.relists >= 1
+
+    def test_going_back_in_time(self, server: ApiServer, client: Client) -> None:
+        """After the restore of a backup a list makes the cache what the server has, though versions come twice."""
+        with new(client) as informer:
+            told = told_by(informer)
+            wait_equal(informer, server)
+            past = server.resource_version
+            server.patch("configmaps", "a", {"data": {"text": "lost"}})
+            server.create(configmap("lost"))
+            wait_equal(informer, server)
+            server.fail_next(Fault.error_event(410), verb="watch")
+            server.go_back(past)
+            wait_equal(informer, server)
+            server.patch("configmaps", "a", {"data": {"text": "kept"}})
+            server.create(configmap("kept"))
+            wait_equal(informer, server)
+            wait_until(lambda: known(told) == versions(server), "what the handler knows")
+
+    def test_label_selector(self, server: ApiServer, client: Client) -> None:
+        """An object that leaves the selection is gone, and one that comes back is the same one."""
+        server.create(configmap("x", labels={"app": "web"}))
+        with new(client, label_selector={"app": "web"}) as informer:
+            told = told_by(informer)
+            told.wait(2)
+            server.patch("configmaps", "x", {"metadata": {"labels": {"app": "db"}}})
+            told.wait(3)
+            server.patch("configmaps", "x", {"metadata": {"labels": {"app": "web"}}})
+            assert [event.split()[0] for event in told.wait(4)] == ["ADDED", "SYNCED", "DELETED", "ADDED"]
+            assert len(informer.store) == 1
+
+    def test_metadata_view(self, server: ApiServer, client: Client) -> None:
+        """With the metadata alone an object is kept as such."""
+        with new(client, view="metadata") as informer:
+            assert informer.wait_synced(LIMIT)
+            found = informer.store.get("default/a")
+            assert found is not None
+            assert (found["kind"], "data" in found) == ("PartialObjectMetadata", False)
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_through_faults(self, api_server: ApiServer, client: Client, seed: int) -> None:
+        """Whatever goes wrong, the cache is what the server has once it stops, and so is what handlers know."""
+        chance = random.Random(seed)
+        faults = [
+            Fault.drop(1),
+            Fault.reset(0),
+            Fault.cut_line(1),
+            Fault.cut_chunk(),
+            Fault.end(2),
+            Fault.answer(500),
+            Fault.answer(410),
+            Fault.error_event(410),
+            Fault.error_event(500, after=1),
+            Fault.gzip(),
+        ]
+        with new(client, page_size=3, watch_list=bool(seed % 2)) as informer:
+            slow, quick = told_by(informer), told_by(informer)
+            assert informer.wait_synced(LIMIT)
+            for number in range(300):
+                if number % 3 == 0:
+                    api_server.fail_next(chance.choice(faults), times=chance.randint(1, 2))
+                if number % 50 == 49:
+                    chance.choice([api_server.restart, api_server.end_watches, api_server.forget_history])()
+                slow.go_on.clear() if number % 40 == 0 else slow.go_on.set()
+                change_something(api_server, chance)
+            api_server.clear_faults()
+            slow.go_on.set()
+            wait_equal(informer, api_server)
+            for told in (slow, quick):
+                wait_until(lambda told=told: known(told) == versions(api_server), "what the handler knows")  # type: ignore[misc]
+
+
+def change_something(server: ApiServer, chance: random.Random) -> None:
+    """Create, change, delete or recreate one of a few objects."""
+    name = chance.choice("abcdefgh")
+    there = name in versions(server)
+    if not there:
+        server.create(configmap(name))
+    elif chance.random() < 0.6:
+        server.patch("configmaps", name, {"data": {"text": str(chance.random())}})
+    else:
+        server.delete("configmaps", name)
+        if chance.random() < 0.5:
+            server.create(configmap(name))
+
+
+class TestErrors:
+    def test_a_server_that_fails(self, scripted_server: ScriptedServer) -> None:
+        """Each failure is told, and the informer is synced as soon as there is a list."""
+        scripted_server.default = (Http(503, status(503, "ServiceUnavailable")),)
+        errors: list[WatchError] = []
+        with scripted_client(scripted_server) as client:
+            informer = Informer("pods", client=client, backoff=QUICK, on_error=errors.append)
+            with informer:
+                wait_until(lambda: len(errors) >= 3, "errors")
+                assert (informer.wait_synced(0.01), informer.healthy()) == (False, False)
+                assert informer.last_error is not None
+                assert informer.last_error.status_code == 503
+                scripted_server.default = (Head(), Stall())
+                scripted_server.add(List("10", [pod("a", "1")]))
+                assert informer.wait_synced(LIMIT)
+                wait_until(informer.healthy, "health")
+                assert informer.status.last_activity is not None
+        assert {error.origin for error in errors} == {ErrorOrigin.HTTP}
+
+    def test_b055_an_object_without_a_name(self, scripted_server: ScriptedServer) -> None:
+        """What has no name is told as an error; all else of the list is kept (client-go rejects all of it)."""
+        nameless = {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "default"}}
+        scripted_server.default = (Head(), Stall())
+        scripted_server.add(List("10", [pod("a", "1"), nameless, pod("b", "2")]))
+        errors: list[WatchError] = []
+        with scripted_client(scripted_server) as client:
+            informer = Informer("pods", client=client, on_error=errors.append)
+            with informer:
+                assert informer.wait_synced(LIMIT)
+                assert sorted(map(str, informer.store)) == ["default/a", "default/b"]
+        assert [error.origin for error in errors] == [ErrorOrigin.DECODE]
+
+    def test_b080_bookmark_of_a_server(self, scripted_server: ScriptedServer) -> None:
+        """A bookmark on the wire moves the store's version."""
+        scripted_server.default = (Head(), Event("BOOKMARK", bookmark("77")), Stall())
+        scripted_server.add(List("10", [pod("a", "1")]))
+        with scripted_client(scripted_server) as client, Informer("pods", client=client) as informer:
+            assert informer.store.wait_until("77", LIMIT)
+            assert informer.store.resource_version == "77"
+
+
+def scripted_client(server: ScriptedServer) -> Client:
+    """A client of a scripted server."""
+    return Client(Cluster(server.url), Anonymous())
+
+
+class TestEnding:
+    @pytest.mark.parametrize("way", ["stop", "token", "event", "signal"])
+    @pytest.mark.parametrize("phase", ["list", "watch", "backoff"])
+    def test_f6_at_once(self, scripted_server: ScriptedServer, phase: str, way: str) -> None:
+        """It ends at once while it lists, watches or waits to try again: by stop, a cancel event or a signal."""
+        scripted_server.default = {
+            "list": (NoHead(), Stall()),
+            "watch": (Head(), Stall()),
+            "backoff": (Http(503, status(503)),),
+        }[phase]
+        if phase == "watch":
+            scripted_server.add(List("10", [pod("a", "1")]))
+        cancel = CancelToken() if way == "token" else threading.Event()
+        errors: list[Any] = []
+        with scripted_client(scripted_server) as client:
+            informer = Informer(
+                "pods", client=client, cancel=cancel, on_error=errors.append, backoff=Backoff(initial=60, cap=60)
+            )
+            informer.add_handler(lambda event: None)
+            informer.start()
+            scripted_server.wait_for_requests(2 if phase == "watch" else 1, LIMIT)
+            if phase == "backoff":
+                wait_until(lambda: len(errors) == 1, "the error")
+            start = time.monotonic()
+            if way == "signal":
+                with handling(signal.SIGUSR1, lambda number, frame: informer.stop()):
+                    signal.raise_signal(signal.SIGUSR1)
+            elif way == "stop":
+                informer.stop()
+            else:
+                cancel.set()
+            assert informer.join(LIMIT), "it did not end"
+            assert time.monotonic() - start < AT_ONCE
+            assert informer.wait_synced() is False
+            assert informer.store.wait_until("99") is False
+
+    def test_restart(self, server: ApiServer, client: Client) -> None:
+        """Started again it hears of everything that happened meanwhile, and no connection is left of before."""
+        informer = new(client)
+        told = told_by(informer)
+        for number in range(5):
+            with informer:
+                assert informer.wait_synced(LIMIT)
+                wait_equal(informer, server)
+                wait_until(lambda: known(told) == versions(server), "what the handler knows")
+            server.patch("configmaps", "a", {"data": {"text": str(number)}})
+            server.create(configmap(f"n{number}"))
+            server.delete("configmaps", f"n{number - 1}") if number else None
+        assert told.short.count("SYNCED") == 1
+
+
+class TestShared:
+    def test_one_for_each_selection(self, server: ApiServer, client: Client) -> None:
+        """Who asks for the same selection, however it is written, gets the same informer, and there is one watch."""
+        informers = SharedInformers(client)
+        same = [
+            informers.informer("configmaps", namespace="default", label_selector={"a": "b"}),
+            informers.informer("cm", namespace="default", label_selector="a=b"),
+            informers.informer("v1/configmaps", namespace="default", label_selector={"a": "b"}),
+        ]
+        others = [
+            informers.informer("configmaps", namespace="default"),
+            informers.informer("configmaps", namespace=""),
+            informers.informer("secrets", namespace="default"),
+        ]
+        assert informers.informer("configmaps") is others[1]
+        assert len(set(map(id, same))) == 1
+        assert len(informers.informers) == 4
+        with informers:
+            assert informers.wait_synced(LIMIT)
+            wait_until(lambda: all(informer.healthy() for informer in informers.informers), "the watches")
+            watches = [request for request in server.requests if "watch=true" in request.target]
+            assert len(watches) == 4
+        assert not any(informer.is_alive() for informer in informers.informers)
+
+    def test_b101_start_again(self, server: ApiServer, client: Client) -> None:
+        """start() starts those that do not run, may be called again, also after stop(); each can be stopped alone."""
+        informers = SharedInformers(client)
+        first = informers.informer("configmaps")
+        informers.start()
+        second = informers.informer("secrets")
+        assert informers.wait_synced(LIMIT) is False, "one has not been started"
+        informers.start()
+        assert informers.wait_synced(LIMIT)
+        assert (first.is_alive(), second.is_alive()) == (True, True)
+        first.stop()
+        assert first.join(LIMIT)
+        assert second.is_alive()
+        informers.stop()
+        assert informers.join(LIMIT)
+        with informers:
+            assert informers.wait_synced(LIMIT)
+
+    def test_b102_wait_synced(self, scripted_server: ScriptedServer) -> None:
+        """Waiting for all of them ends when one is stopped, or after the timeout, and tells so."""
+        scripted_server.default = (NoHead(), Stall())
+        with scripted_client(scripted_server) as client:
+            informers = SharedInformers(client)
+            informer = informers.informer("pods")
+            with informers:
+                assert informers.wait_synced(0.01) is False
+                found: list[bool] = []
+                with in_background(lambda: found.append(informers.wait_synced())):
+                    informer.stop()
+                assert found == [False]
+
+    def test_b101_other_options(self, client: Client) -> None:
+        """What belongs to the informer must be the same for all who share it, else ValueError, which names it."""
+        informers = SharedInformers(client)
+        transform = dict
+        informer = informers.informer("pods", transform=transform, resync=30)
+        assert informers.informer("pods", transform=transform, resync=30) is informer
+        with pytest.raises(ValueError, match="another transform, resync"):
+            informers.informer("pods")
+
+    def test_b067_indexers_are_added(self, server: ApiServer, client: Client) -> None:
+        """Each may bring its own indexers; another function for a name is refused."""
+
+        def by_name(document: Document) -> list[str]:
+            return [document["metadata"]["name"]]
+
+        informers = SharedInformers(client)
+        informer = informers.informer("configmaps", indexers={"name": by_name})
+        informers.informer("configmaps", indexers={"kind": lambda document: [document["kind"]]})
+        informers.informer("configmaps")
+        with pytest.raises(ValueError, match="name"):
+            informers.informer("configmaps", indexers={"name": lambda document: []})
+        with informers:
+            assert informers.wait_synced(LIMIT)
+            assert sorted(informer.store.index_values("name")) == ["a", "b"]
+            assert informer.store.index_values("kind") == ["ConfigMap"]
+
+    def test_stop_takes_no_lock(self, client: Client) -> None:
+        """A signal handler may stop them in the middle of anything."""
+        informers = SharedInformers(client)
+        informers.informer("pods")
+        with informers._lock, in_background(informers.stop):
+            pass
+
+    def test_errors_go_to_one_place(self, scripted_server: ScriptedServer) -> None:
+        """What goes wrong in any of them is told to the one on_error."""
+        scripted_server.default = (Http(403, status(403, "Forbidden")),)
+        errors: list[Any] = []
+        with scripted_client(scripted_server) as client:
+            informers = SharedInformers(client, on_error=errors.append)
+            informers.informer("pods")
+            informers.informer("secrets")
+            with informers:
+                wait_until(lambda: len({error.resource_path for error in errors}) == 2, "errors of both")
