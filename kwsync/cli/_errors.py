@@ -20,18 +20,20 @@ class ExitCode(IntEnum):
     UNREACHABLE = 4
     REFUSED = 5
     NO_SUCH_KIND = 6
+    NOT_REACHED = 7
     INTERRUPTED = 130
     READER_GONE = 141
 
 
 MEANINGS = {
-    ExitCode.DONE: "ended as it was told to (--timeout, --seconds)",
+    ExitCode.DONE: "ended as it was told to (--timeout, --seconds, --until)",
     ExitCode.FAILED: "something else went wrong, or the answers are not those of a Kubernetes API",
     ExitCode.USAGE: "bad arguments, or a selector that the server refuses",
     ExitCode.CONFIG: "no kubeconfig, or one that cannot be used",
     ExitCode.UNREACHABLE: "no connection to the server when it started, or a certificate that cannot be trusted",
     ExitCode.REFUSED: "the server does not accept the credential (401) or does not allow this (403), or a proxy (407)",
     ExitCode.NO_SUCH_KIND: "the server has no such kind of objects",
+    ExitCode.NOT_REACHED: "--timeout was over before the state that --until waits for",
     ExitCode.INTERRUPTED: "ended by Ctrl-C",
     ExitCode.READER_GONE: "whoever read the output has gone (as in `kwsync watch pods | head -1`)",
 }

@@ -95,7 +95,7 @@ class Follower:
         """At the start nobody waits for what may last; later everything may come back, even a kind that was removed."""
         if self._begun:
             return error.is_permanent and error.status_code != 404
-        if error.is_permanent or error.status_code in (401, 403):
+        if error.is_permanent or error.status_code in (401, 403, 407):
             return True
         return error.origin not in (ErrorOrigin.HTTP, ErrorOrigin.STREAM)
 

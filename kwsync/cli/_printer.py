@@ -14,6 +14,7 @@ from kwsync.cli._documents import plural_of
 from kwsync.cli._errors import explain
 from kwsync.cli._follow import Follower, Subject
 from kwsync.cli._gather import Source, gather
+from kwsync.cli._goal import Goal, Reached
 from kwsync.cli._output import Output
 
 log = logging.getLogger("kwsync.cli.printer")
@@ -48,6 +49,8 @@ class Shown:
     """Whether the state is shown, too."""
     wants: Callable[[WatchEvent], bool] | None = None
     """Which events are shown; None for all."""
+    goal: Goal | None = None
+    """What ends everything."""
     tells_absence: bool = True
     """Whether it is said that there is nothing yet, where somebody might wonder."""
     _state: list[WatchEvent] = attrs.field(factory=list, init=False)
@@ -80,13 +83,21 @@ class Shown:
 class Screen:
     """Several kinds on one output: their states in the order of the command line, then changes as they come."""
 
-    def __init__(self, shown: Sequence[Shown], output: Output, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        shown: Sequence[Shown],
+        output: Output,
+        clock: Callable[[], float] = monotonic,
+        look: Callable[[], None] = lambda: None,
+    ) -> None:
         self._shown = shown
         self._output = output
+        self._look_around = look
         self._clock = clock
         self._held: dict[int, list[WatchEvent]] = {}
         self._missing = list(range(len(shown)))
         self._deadline: float | None = None
+        self._reached: Reached | None = None
 
     def handle(self, number: int, event: WatchEvent) -> None:
         """Print what the event makes appear, unless a kind that comes before it has not shown its state yet."""
@@ -94,19 +105,37 @@ class Screen:
         if event.type is EventType.SYNCED and number in self._missing:
             self._missing.remove(number)
         self._release(self._missing[0] if self._missing else len(self._shown))
+        self._look(self._shown[number].goal, event)
         if self._held and self._deadline is None:
             self._deadline = self._clock() + HELD_SECONDS
 
     def tick(self) -> float:
         """A kind that is in trouble holds up no other for long, and a reader who has gone ends all."""
         self._output.check_reader()
+        self._look_around()
         if self._deadline is None:
             return TICK_SECONDS
         remaining = self._deadline - self._clock()
         if remaining <= 0:
             self.finish()
+            self._end_at_goal()
             return TICK_SECONDS
         return min(remaining, TICK_SECONDS)
+
+    def _look(self, goal: Goal | None, event: WatchEvent) -> None:
+        if goal is not None and self._reached is None:
+            try:
+                goal.look(event)
+            except Reached as reached:
+                self._reached = reached
+                self._deadline = self._deadline or self._clock() + HELD_SECONDS
+        self._end_at_goal()
+
+    def _end_at_goal(self) -> None:
+        """What was asked to be shown is shown first, as far as it comes in time."""
+        if self._reached is not None and not self._missing:
+            self.finish()
+            raise self._reached
 
     def finish(self) -> None:
         """Nobody waits any more for those before it."""
@@ -124,14 +153,21 @@ class Screen:
 def show(shown: Sequence[Shown], output: Output, seconds: float | None = None) -> None:
     """Follow and print, for *seconds* or until something ends it; `CommandError` for errors."""
     cancel = CancelToken()
-    gather([_source(each, cancel) for each in shown], cancel, Screen(shown, output), seconds)
+    followers = [Follower(each.subject, cancel) for each in shown]
+
+    def look() -> None:
+        for follower in followers:
+            follower.look()
+
+    sources = [_source(*pair) for pair in zip(shown, followers, strict=True)]
+    gather(sources, cancel, Screen(shown, output, look=look), seconds)
 
 
-def _source(shown: Shown, cancel: CancelToken) -> Source:
+def _source(shown: Shown, follower: Follower) -> Source:
     def events() -> Iterator[WatchEvent]:
         subject = shown.subject
         try:
-            yield from Follower(subject, cancel).events()
+            yield from follower.events()
         except WatchError as error:
             raise explain(error, subject.client, subject.resource) from None
 
