@@ -141,7 +141,10 @@ class HandlerRegistration:
         return not self._removed and self._owner.is_running()
 
     def _rouse(self) -> None:
-        if self._thread is None and self._deliveries and self._may_go_on():
+        if self._idle:
+            self._idle = False
+            self._changed.notify()
+        elif self._thread is None and self._deliveries and self._may_go_on():
             try:
                 self._thread = _threads.start_thread(self._run, self._name)
             except OSError as error:

@@ -43,8 +43,9 @@ def list_and_watch(
 
     Args:
         resource, client, namespace, name, label_selector, field_selector, view, max_line_bytes: as `watch_resource`.
-        resource_version: go on from there and list nothing; None lists first. (What was there before is then not
-            known, and a list that becomes necessary tells it as ADDED.)
+        resource_version: go on from there and list nothing; None lists first. What was there before is then not known:
+            its changes and deletions are told as the server tells them, and a list that becomes necessary tells all
+            that is there as ADDED.
         emit_initial: False leaves the first ADDED events out; SYNCED comes all the same.
         page_size: objects a page of a list; None for the whole list in one answer.
         timeout_seconds: whole seconds of one watch request; None for about 300, by chance. A watch whose server is

@@ -16,6 +16,7 @@ from kwsync._intake import Transform
 from kwsync._query import FieldSelector, LabelSelector
 from kwsync._resources import Resource
 from kwsync.credentials import Credential
+from kwsync.ratelimit import RateLimiter
 
 __all__ = [
     "Credential",
@@ -26,6 +27,7 @@ __all__ = [
     "Indexer",
     "LabelSelector",
     "ListAndWatch",
+    "RateLimiter",
     "Stream",
     "Transform",
     "WatchResource",

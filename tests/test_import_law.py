@@ -23,9 +23,9 @@ SEAMS = {
     ("kwsync._kubeconfig._files", "_yaml_loader"): {"yaml"},
     ("kwsync._scan", "_choose"): {"kwsync"},
     ("kwsync.testing._tls", "_new_ca"): {"trustme"},
-    ("kwsync.testing.apiserver._bodies", "_read_yaml"): {"yaml"},
     ("kwsync.testing.apiserver._client", "new_client"): {"kwsync"},
     ("kwsync.testing.apiserver._encode", "_choose"): {"orjson"},
+    ("kwsync.testing.apiserver._yaml_body", "read_yaml"): {"yaml"},
 }
 """The functions that import something themselves: optional dependencies, and what most users of a room do not need."""
 

@@ -22,7 +22,15 @@ import pytest
 import kwsync
 
 FOLDER = Path(kwsync.__file__).parent
-PUBLIC = ["kwsync", "kwsync.cli", "kwsync.credentials", "kwsync.errors", "kwsync.testing", "kwsync.typing"]
+PUBLIC = [
+    "kwsync",
+    "kwsync.cli",
+    "kwsync.credentials",
+    "kwsync.errors",
+    "kwsync.ratelimit",
+    "kwsync.testing",
+    "kwsync.typing",
+]
 
 NOT_LOADED = ["click", "http.server", "kwsync.cli", "kwsync.testing", "msgspec", "orjson", "pytest", "trustme", "yaml"]
 IMPORT_SECONDS = 0.08

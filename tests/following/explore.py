@@ -105,8 +105,10 @@ def _is_beyond_knowing(follower: Follower, server: Server, changed: Server) -> b
     """Does a restored server catch up with a version that was seen before, while nobody has noticed the restore?
 
     Nobody could tell it then from a server that was never restored; Kubernetes advises to raise the versions of a
-    restored database for that reason.
+    restored database for that reason. Where lists have no version it can never be told.
     """
+    if not server.versioned:
+        return changed.restored
     course = follower.course
     seen = max(int(version or 0) for version in (course.version, course._seen))
     return not course.rewound and changed.restored and server.revision < seen <= changed.revision
@@ -128,8 +130,9 @@ def check_heals(node: Node) -> None:
     for _ in range(ROUNDS):
         action = node.follower.course.action
         node = done(node, *_faultless(node))
-        version = node.follower.course.version
-        if version == str(node.server.revision) or (version is None and action.do is Do.LIST):
+        course = node.follower.course
+        fresh = course.version == str(node.server.revision) or (course.version is None and action.do is Do.LIST)
+        if fresh and course.action.do is Do.WATCH:
             break  # it has all up to the present
     try:
         node.follower.reader.check_equal(node.server)

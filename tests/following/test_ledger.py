@@ -130,7 +130,7 @@ class TestFullStates:
         """A server that gives no uid has its objects told by name alone."""
         bare = Change(ADDED, Record(record("a").key, "", "1", b"{}"))
         changed = Change(ADDED, Record(record("a").key, "", "2", b"{}"))
-        assert tell(synced(bare), page(changed)) == ["MODIFIED  2", "SYNCED  10"]
+        assert tell(synced(bare), page(changed)) == ["MODIFIED a 2", "SYNCED  10"]
 
 
 class TestQuietStart:

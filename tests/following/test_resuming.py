@@ -275,7 +275,7 @@ class TestRelisted:
          b'{"type":"ADDED","object":{}}\n', b'{"type":"ADDED","object":{"metadata":"x"}}\n', b"{\n"],
         ids=repr,
     )  # fmt: skip
-    def test_malformed(self, line: bytes) -> None:
+    def test_b018_b020_malformed(self, line: bytes) -> None:
         """A2, A5, A13, B018, B020, B052, B108: what is no event, or tells of no object, may have been a change.
 
         So it is one ERROR of origin DECODE and a list, and nothing that comes behind it is taken for the whole truth.

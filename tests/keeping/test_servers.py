@@ -121,7 +121,8 @@ class TestEqual:
         with new(client) as informer:
             server.create(configmap("c"))
             told = told_by(informer)
-            wait_until(lambda: len(known(told)) == 3, "the initial state")
+            wait_until(lambda: len(known(told)) == 3 and "SYNCED" in told.short, "the initial state")
+            wait_until(informer.healthy, "the watch")
             with server.unseen():
                 server.delete("configmaps", "a")
                 server.delete("configmaps", "b")

@@ -19,6 +19,7 @@ from kwsync.testing.apiserver._status import ApiError
 from kwsync.testing.apiserver._table import cells, include_object, object_table, row, table
 from tests.testing.apiserver import recorded
 from tests.testing.apiserver.objects import NOW, ago, named
+from tests.testing.apiserver.wire import MAPS, Http, config_map
 from tests.values import json_objects
 
 KINDS = {(kind.group, kind.name): kind for kind in builtin_kinds()}
@@ -261,3 +262,12 @@ def test_no_custom_column_trips(document: dict[str, Any], kind: str, path: str) 
     """Whatever its path says."""
     column = {"name": "X", "type": kind, "jsonPath": path}
     assert len(cells(custom(column), document, NOW)) == 2
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+def test_the_version_that_was_asked_for_is_in_the_rows_too(http: Http, version: str) -> None:
+    """A Table, and the metadata in its rows, are of one version of meta.k8s.io."""
+    http("POST", MAPS, config_map())
+    for path in (MAPS, f"{MAPS}/a"):
+        shown = http("GET", path, Accept=f"application/json;as=Table;g=meta.k8s.io;v={version}").body
+        assert {shown["apiVersion"], shown["rows"][0]["object"]["apiVersion"]} == {f"meta.k8s.io/{version}"}
