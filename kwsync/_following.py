@@ -30,7 +30,7 @@ from kwsync.errors import CancelledError, ErrorOrigin, WatchError, local_error
 
 log = logging.getLogger("kwsync.following")
 
-_chance = random.Random()  # noqa: S311 - of waits
+_chance = random.SystemRandom()  # which forked children do not share
 
 PAGE_SIZE = 500
 WINDOW_SECONDS = (270, 330)
@@ -217,11 +217,12 @@ class Following:
         for first, found in lister.all_pages():
             if found.nameless:
                 yield _nameless(found.nameless)
+            before = self._course.version
             page = self._course.page(
                 found.changes, first=first, last=found.continue_token is None, version=found.resource_version
             )
             if first and page.rewound:
-                self._tell_of_rewind(page.version)
+                self._tell_of_rewind(before, page.version)
             yield page
 
     def _watch(self, action: Action) -> Generator[Page | Change, None, bool]:
@@ -254,14 +255,14 @@ class Following:
             if course.is_over:
                 break
         if course.rewound and not rewound:
-            self._tell_of_rewind(stream.resource_version)
+            self._tell_of_rewind(course.version, stream.resource_version)
 
-    def _tell_of_rewind(self, version: str | None) -> None:
+    def _tell_of_rewind(self, before: str | None, now: str | None) -> None:
         log.warning(
             "%s: the server has gone back in time, from version %s to %s; every object counts as changed",
             self.options.resource,
-            self._course.version,
-            version,
+            before,
+            now,
         )
 
 

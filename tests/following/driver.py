@@ -194,10 +194,10 @@ class Follower:
             step = course.change(change, initial=initial, now=QUICK)
             if step is not None:
                 self._tell(server, step)
+            version = version if initial else _version_of(change)
             if course.is_over:
                 break
-            version = version if initial else _version_of(change)
-        course.version = version if not course.is_over else course.version
+        course.version = version
 
     def _tell(self, server: Server, step: Page | Change) -> None:
         for event in self.ledger.events(step):

@@ -6,6 +6,7 @@ import gc
 import os
 import threading
 import time
+import tracemalloc
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,11 +23,23 @@ from kwsync import (
     ListWatchStream,
     WatchEnd,
     WatchEvent,
+    _following,
     list_and_watch,
 )
-from kwsync.testing import Head, Http, List, NoHead, Raw, ScriptedServer, Stall, Step, pod
+from kwsync.testing import End, Event, Head, Http, List, NoHead, Raw, ScriptedServer, Stall, Step, pod, status
 from tests.cancel.support import AT_ONCE, POLLED, in_background, in_child, wait_until, waits_in
-from tests.following.support import FAST, change, following, listed, live, shown, take, until_named, until_synced
+from tests.following.support import (
+    FAST,
+    change,
+    ended_in_time,
+    following,
+    listed,
+    live,
+    shown,
+    take,
+    until_named,
+    until_synced,
+)
 
 SLOW = Backoff(initial=600.0, cap=600.0)
 
@@ -189,6 +202,32 @@ def test_no_cycle() -> None:
         gc.enable()
 
 
+def test_memory() -> None:
+    """F10, E7: hundreds of lists and watches, one after another, leave nothing behind."""
+    broken = [Head(), change("ADDED", "a", "10", spec={"x": "y" * 2000}), Event("ERROR", status(410)), End()]
+    with following(default=broken, backoff=Backoff(initial=0)) as (server, stream):
+        server.on(lambda request: not request.is_watch, listed("10", "b"))
+        take(stream, 200)
+        tracemalloc.start()
+        try:
+            with ended_in_time(stream, 30.0):
+                before = _kept_after(server, stream, 100)
+                after = _kept_after(server, stream, 600)
+        finally:
+            tracemalloc.stop()
+    assert after - before < 50_000, f"{after - before} bytes for 600 events"
+
+
+def _kept_after(server: ScriptedServer, stream: ListWatchStream, count: int) -> int:
+    """What Python holds after so many more events, in bytes; what the server has noted does not count."""
+    for _ in range(count):
+        next(stream)
+    server.requests.clear()
+    gc.collect()
+    ours = tracemalloc.Filter(True, f"{os.path.dirname(_following.__file__)}/_*")
+    return sum(trace.size for trace in tracemalloc.take_snapshot().filter_traces([ours]).traces)
+
+
 def test_two_threads() -> None:
     """One thread at a time reads it; another gets ValueError, as with generators, and the first goes on."""
     go = threading.Event()
@@ -253,6 +292,11 @@ class TestFork:
             reading.end()
             wait_until(lambda: reading.ended_at > 0, "the end")
             assert stream.end == WatchEnd(EndReason.CANCELLED)
+
+    def test_chance_is_not_shared(self) -> None:
+        """Children of one parent do not all come back at the same moment: each has waits of its own."""
+        children = {in_child(_following._chance.random) for _ in range(3)}
+        assert len(children | {_following._chance.random()}) == 4
 
     def test_before_the_start(self) -> None:
         """A stream that was not begun is begun where it is read."""

@@ -18,7 +18,7 @@ from kwsync._resume import Action, Do
 from tests.following.driver import Violation
 from tests.following.explore import VARIANTS, explore, start, walk
 
-DEPTHS = {"lists": (5, 500_000), "watch-lists": (4, 160_000), "lists without a version": (5, 300_000)}
+DEPTHS = {"lists": (5, 500_000), "watch-lists": (4, 160_000), "lists without a version": (5, 270_000)}
 """Of each variant the depth, and the sequences that there are at least."""
 
 
