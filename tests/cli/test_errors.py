@@ -416,7 +416,7 @@ class TestHelp:
         assert "Exit codes: see kwsync --help." in shown
         assert [line for line in shown.splitlines() if line.strip().startswith("-") and "  " not in line.strip()] in (
             [],
-            ["  -o, --output [table|wide|name|json|yaml]"],
+            ["  -o, --output [table|wide|name|json|yaml|diff]"],
         )
 
     def test_version(self, capsys: pytest.CaptureFixture[str]) -> None:
