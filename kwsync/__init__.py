@@ -19,6 +19,9 @@ The rooms, from the ground up (each imports only what stands above it here):
     _records, _scan           objects as bytes and the few words of metadata that are decided by
     _clock, _threads          the only users of time and of threads
     _cancel                   CancelToken, and the guard that lets any wait be ended
+    ratelimit                 how long an item of a work queue waits before it is tried again (public)
+    _delays, _worklist        what is due later; the rules of a work queue, without time or threads
+    _queue                    WorkQueue, which is usable without Kubernetes
     _cluster, credentials/    where a cluster is, and the ways to prove who you are
     _kubeconfig               both of them from files and from a pod
     _transport/               sockets, TLS, proxies, HTTP: the only user of urllib3, ssl and socket
@@ -56,12 +59,14 @@ from kwsync._handlers import HandlerRegistration
 from kwsync._informer import Informer, InformerStatus
 from kwsync._listwatch import ListWatchStream, list_and_watch
 from kwsync._paging import ObjectList
+from kwsync._queue import ShutDown, WorkQueue
 from kwsync._resources import Resource
 from kwsync._shared import SharedInformers
 from kwsync._store import Store
 from kwsync._thread import WatchThread
 from kwsync._version import __version__
 from kwsync._watch import WatchStream, watch_resource
+from kwsync._worklist import QueueMetrics
 from kwsync.errors import CancelledError, ConfigError, ErrorOrigin, ErrorType, KwsyncError, WatchError
 
 __all__ = [
@@ -79,6 +84,10 @@ __all__ = [
     "InformerStatus",
     "SharedInformers",
     "Store",
+    # Working
+    "QueueMetrics",
+    "ShutDown",
+    "WorkQueue",
     # Where, and as whom
     "Client",
     "Cluster",

@@ -121,10 +121,16 @@ class WorkList(Generic[T]):
         return item in self._processing
 
     def add(self, item: T, now: float) -> None:
-        """Let the item wait, unless it does; what is in process will wait afterwards."""
-        if now >= self._delays.next_due:
-            self.ripen(now)
-        self._let_wait(item, now)
+        """Let the item wait, unless it does; what is in process will wait afterwards.
+
+        This is what a signal handler may do in the middle of any step, and so it leaves the delays alone.
+        """
+        if item in self._since:
+            return
+        if item not in self._processing:
+            self._order.append(item)
+        self._since[item] = now
+        self._adds += 1
 
     def take(self, now: float) -> T:
         """The item that has waited longest, which is in process from now on; NothingReady if there is none."""
@@ -161,14 +167,6 @@ class WorkList(Generic[T]):
         if worked > self._longest_work:
             self._longest_work = worked
 
-    def _let_wait(self, item: T, since: float) -> None:
-        if item in self._since:
-            return
-        if item not in self._processing:
-            self._order.append(item)
-        self._since[item] = since
-        self._adds += 1
-
     def delay(self, item: T, now: float, due: float, *, replace: bool) -> None:
         """Add the item when its time has come; with *replace* also at a later time than was said before."""
         if now >= self._delays.next_due:
@@ -189,9 +187,9 @@ class WorkList(Generic[T]):
         self._delays = Delays()
 
     def ripen(self, now: float) -> None:
-        """Add what is due by now, each as if at its time; all steps do so first, and so does who asks."""
+        """Add what is due by now, with its own time; all other steps do so first, and so does who asks."""
         for item, due in self._delays.due(now):
-            self._let_wait(item, due)
+            self.add(item, due)
 
     def metrics(self, name: str, now: float) -> QueueMetrics:
         """All numbers as they are now."""

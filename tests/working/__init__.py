@@ -1,0 +1,1 @@
+"""Tests of the work queue and of its rate limiters."""
