@@ -40,7 +40,8 @@ The rooms, from the ground up (each imports only what stands above it here):
     _cache, _store            records by key, swapped in as a whole; Store, their reading side
     _handlers, _hub           a handler with its queue and thread; all of them, and the cache, in one order
     _intake, _keeper          transform and index; what each step means to the cache and the handlers
-    _reporter, _informer      where errors go; Informer
+    _run, _reporter           an informer from a start to its end, and how it is; where errors go
+    _informer                 Informer
     _shared                   SharedInformers
     typing                    protocols to annotate with and to write fakes for
     testing/                  an API server in memory, and a server that follows a script, for tests without a cluster
@@ -56,11 +57,12 @@ from kwsync._client import Client
 from kwsync._cluster import Cluster
 from kwsync._events import EndReason, EventType, ObjectKey, WatchEnd, WatchEvent
 from kwsync._handlers import HandlerRegistration
-from kwsync._informer import Informer, InformerStatus
+from kwsync._informer import Informer
 from kwsync._listwatch import ListWatchStream, list_and_watch
 from kwsync._paging import ObjectList
 from kwsync._queue import ShutDown, WorkQueue
 from kwsync._resources import Resource
+from kwsync._run import InformerStatus
 from kwsync._shared import SharedInformers
 from kwsync._store import Store
 from kwsync._thread import WatchThread

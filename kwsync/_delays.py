@@ -46,12 +46,13 @@ class Delays(Generic[T]):
         before = self._due.get(thing)
         if before is not None and (before == due or (before < due and not replace)):
             return
-        self.next_due = min(self.next_due, due)  # first: looking too early costs nothing
+        if due < self.next_due:
+            self.next_due = due  # first, for looking too early costs nothing
         self._attach(thing, due)
         self._due[thing] = due
         if before is not None:
             self._detach(thing, before)
-        self._settle()
+            self._settle()
 
     def remove(self, thing: T) -> bool:
         """Take a thing back; False if it was not there."""
@@ -68,15 +69,12 @@ class Delays(Generic[T]):
             self._settle()
         while self.next_due <= now:
             due = self._heap[0]
-            for thing in self._things_at(due):
+            there = self._at[due]
+            for thing in list(there) if isinstance(there, _Together) else (there,):
                 yield thing, due
                 self._due.pop(thing, None)
             self._at.pop(due, None)
             self._settle()
-
-    def _things_at(self, due: float) -> list[T]:
-        there = self._at[due]
-        return list(there) if isinstance(there, _Together) else [there]
 
     def _attach(self, thing: T, due: float) -> None:
         if due not in self._at:

@@ -6,9 +6,8 @@ import logging
 import os
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import TracebackType
-from typing import NamedTuple, Protocol
 
 from kwsync import _clock, _threads
 from kwsync._backoff import Backoff
@@ -23,9 +22,9 @@ from kwsync._intake import Intake, Transform
 from kwsync._keeper import Keeper
 from kwsync._latch import Latch
 from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector
-from kwsync._records import Change, Page
 from kwsync._reporter import Reporter
 from kwsync._resources import Resource
+from kwsync._run import InformerStatus, Run, Source
 from kwsync._store import Store
 from kwsync.errors import ErrorOrigin, WatchError, local_error
 
@@ -33,65 +32,6 @@ log = logging.getLogger("kwsync.informer")
 
 EXIT_SECONDS = 10.0
 """How long leaving a ``with`` block waits for a callback that is still busy."""
-
-
-class Source(Protocol):
-    """Where the steps come from; `Following` is one."""
-
-    @property
-    def is_connected(self) -> bool:
-        """Does the server answer?"""
-        ...
-
-    @property
-    def last_activity(self) -> float | None:
-        """Seconds since it last did."""
-        ...
-
-    def steps(self) -> Iterator[Page | Change]:
-        """The steps, for ever; the reading thread alone calls this, once."""
-        ...
-
-    def interrupt(self) -> None:
-        """End them, from any thread and from a signal handler."""
-        ...
-
-
-class InformerStatus(NamedTuple):
-    """How an informer was at one moment."""
-
-    running: bool
-    """Does its reading thread run, and has nobody told it to stop?"""
-    synced: bool
-    """Has a full state come since it was started?"""
-    healthy: bool
-    """Is it running and synced, and has the server answered with a watch that is open?"""
-    resource_version: str | None
-    """As `Store.resource_version`."""
-    last_activity: float | None
-    """Seconds since the last byte of the present watch; None while there is none."""
-    objects: int
-    """In the store."""
-    relists: int
-    """Full states after the first."""
-    last_error: WatchError | None
-    """As `Informer.last_error`."""
-
-
-class _Run:
-    """From one start to its end."""
-
-    def __init__(self, source: Source, cache: Cache) -> None:
-        self.source = source
-        self.stopping = False
-        self.full_states = cache.full_states
-        """There were so many before."""
-        self.pid = os.getpid()
-        self.thread: threading.Thread | None = None
-
-    @property
-    def is_alive(self) -> bool:
-        return self.thread is not None and self.thread.is_alive() and self.pid == os.getpid()
 
 
 _informers: weakref.WeakSet[Informer] = weakref.WeakSet()
@@ -175,7 +115,7 @@ class Informer:
         self._store = Store(self._cache)
         self._synced = Latch(self._may_tell)
         self._starting = threading.Lock()
-        self._run: _Run | None = None
+        self._run: Run | None = None
         self._last_error: WatchError | None = None
         _informers.add(self)
 
@@ -241,14 +181,14 @@ class Informer:
         """
         with self._starting:
             before = self._run
-            if before is not None and before.pid != os.getpid():
+            if before is not None and not before.is_ours:
                 raise RuntimeError("this Informer was started before a fork: make a new one in the child")
             if before is not None and before.is_alive:
                 state = "is still ending: join() it first" if before.stopping else "runs already"
                 raise RuntimeError(f"this Informer {state}")
-            self._begin(_Run(self._source(), self._cache))
+            self._begin(Run(self._source(), self._cache))
 
-    def _begin(self, run: _Run) -> None:
+    def _begin(self, run: Run) -> None:
         before, self._run = self._run, run
         self._synced.is_open = False
         self._cache.live()
@@ -267,9 +207,8 @@ class Informer:
         not been told yet, they are told after another start.
         """
         run = self._run
-        if run is not None and run.pid == os.getpid():
-            run.stopping = True
-            run.source.interrupt()
+        if run is not None:
+            run.stop()
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait, at most *timeout* seconds, until the reading thread has ended and no callback is being called any more.
@@ -277,7 +216,7 @@ class Informer:
         True when it does not run (any more). RuntimeError in a callback, which would wait for itself.
         """
         run, handlers = self._run, self._hub.handlers
-        if run is None or run.pid != os.getpid():
+        if run is None or not run.is_ours:
             return True
         if self._is_own_thread():
             raise RuntimeError("a callback cannot wait for its own end")
@@ -333,7 +272,7 @@ class Informer:
         """How it is now."""
         run, cache = self._run, self._cache
         running = self._may_tell()
-        synced = running and run is not None and cache.full_states > run.full_states
+        synced = running and run is not None and run.has_full_state
         return InformerStatus(
             running=running,
             synced=synced,
@@ -359,11 +298,11 @@ class Informer:
     def _source(self) -> Source:
         return Following(self._options)
 
-    def _read(self, run: _Run) -> None:
+    def _read(self, run: Run) -> None:
         try:
             for step in run.source.steps():
                 self._keeper.take(step)
-                if not self._synced.is_open and self._cache.full_states > run.full_states:
+                if not self._synced.is_open and run.has_full_state:
                     self._synced.open()
                 del step
         except BaseException as broken:

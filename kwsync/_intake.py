@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from kwsync import _json
 from kwsync._callbacks import ErrorCallback, callback_error
@@ -13,11 +13,8 @@ from kwsync._records import Change, Record
 Transform = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-class Taken(NamedTuple):
-    """What is to be kept, and where it is to be found."""
-
-    record: Record
-    values: Values
+Taken = tuple[Record, Values]
+"""What is to be kept, and where it is to be found."""
 
 
 class _Transformed(Record):
@@ -47,9 +44,9 @@ class Intake:
         may write one object in two ways, and a restored server may give one version to two states.
         """
         if old is not None and self._is_known(old, record):
-            return Taken(old, NOWHERE)
+            return old, NOWHERE
         if self._transform is None and not self._indexers:
-            return Taken(record, NOWHERE)
+            return record, NOWHERE
         document = record.decode() if change.decoded is None else change.decoded
         if self._transform is not None:
             transformed = self._transformed(self._transform, document)
@@ -57,9 +54,9 @@ class Intake:
                 return None
             document, raw = transformed
             if old is not None and old.is_state_of(record) and old.raw == raw:
-                return Taken(old, NOWHERE)
+                return old, NOWHERE
             record = _Transformed(record, raw)
-        return Taken(record, values_of(self._indexers, document, self._report))
+        return record, values_of(self._indexers, document, self._report)
 
     def _is_known(self, old: Record, new: Record) -> bool:
         if old.version != new.version or old.uid != new.uid:

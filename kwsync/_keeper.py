@@ -65,8 +65,8 @@ class Keeper:
         taken = self._intake.take(change, record, old)
         if taken is None:
             self._gone(record.version, old, None)
-        elif taken.record is not old:
-            self._hub.change(self._cache.put, taken, differences(old, taken.record))
+        elif taken[0] is not old:
+            self._hub.change(self._cache.put, taken, differences(old, taken[0]))
 
     def _deleted(self, change: Change, record: Record) -> None:
         old = self._cache.state.records.get(record.key)
@@ -79,7 +79,7 @@ class Keeper:
         if old is None:
             self._cache.advance(version)
             return
-        delivery = missed(old) if final is None else deleted(final.record, old)
+        delivery = missed(old) if final is None else deleted(final[0], old)
         self._hub.change(self._cache.remove, (old.key, version), (delivery,))
 
     # Full states
@@ -104,7 +104,7 @@ class Keeper:
         taken = self._intake.take(change, record, old)
         if taken is None:
             state.remove(record.key)
-        elif taken.record is old:
+        elif taken[0] is old:
             state.put(old, before.indexes.values_at(record.key))
         else:
             state.put(*taken)

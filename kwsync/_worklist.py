@@ -157,10 +157,11 @@ class WorkList(Generic[T]):
             self.ripen(now)
         if item not in self._processing:
             raise ValueError(f"{item!r} is not in process: done() is called once for each item that get() gave")
-        if item in self._since:
+        again = item in self._since
+        if again:
             self._order.append(item)
         worked = now - self._processing.pop(item)
-        if item in self._since:  # once more, for what a signal handler added between the two
+        if not again and item in self._since:  # a signal handler has added it just now
             self._order.append(item)
         self._done += 1
         self._work += worked

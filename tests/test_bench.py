@@ -13,7 +13,19 @@ import pytest
 from tests.bench import report
 
 ROOT = Path(__file__).parent.parent
-SECTIONS = ("throughput", "scan", "informer", "lines", "cancel", "idle", "imports", "streams", "latency", "server")
+SECTIONS = (
+    "throughput",
+    "scan",
+    "informer",
+    "queue",
+    "lines",
+    "cancel",
+    "idle",
+    "imports",
+    "streams",
+    "latency",
+    "server",
+)
 KEYS = {"section", "name", "value", "unit", "target", "details", "note", "met"}
 
 

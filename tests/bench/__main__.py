@@ -9,13 +9,27 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from . import apiserver, cancel, idle, imports, informer, latency, lines, machine, report, scan, streams, throughput
+from . import (
+    apiserver,
+    cancel,
+    idle,
+    imports,
+    informer,
+    latency,
+    lines,
+    machine,
+    report,
+    scan,
+    streams,
+    throughput,
+    workqueue,
+)
 from .children import DIRECT
 from .server import serving
 
 SECTIONS: dict[str, Callable[[report.Settings, str], Iterator[report.Figure]]] = {
     module.SECTION: module.measure
-    for module in (throughput, scan, informer, lines, cancel, idle, imports, streams, latency, apiserver)
+    for module in (throughput, scan, informer, workqueue, lines, cancel, idle, imports, streams, latency, apiserver)
 }
 
 

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from kwsync import Backoff, Informer
@@ -35,6 +36,9 @@ def measure(settings: Settings, url: str) -> Iterator[Figure]:
 
 
 def _memory(count: int) -> Iterator[Figure]:
+    if sys.platform != "linux":
+        yield Figure(SECTION, "memory of an object", None, note="skipped: measured on Linux only")
+        return
     with running("listing", str(count), "0") as server, running("informer", "keep", server.hear()) as child:
         mib, raw, seconds = map(float, child.hear().split())
         details = {"objects": count, "bytes of JSON": raw / count}
@@ -129,34 +133,30 @@ def keep(port: str) -> None:
     before, start = _settled(), time.perf_counter()
     with _informer(port) as informer:
         seconds = time.perf_counter() - start
+        raw = sum(len(record.raw) for record in informer._cache.records())
+        print(_settled() - before, raw, seconds, flush=True)
         handler = informer.add_handler(*(lambda event: None,) * 3)
         assert handler.wait_synced(LIMIT_SECONDS)
-        steady = _settled()
-        print(steady - before, sum(len(record.raw) for record in informer._cache.records()), seconds, flush=True)
         for _ in sys.stdin:
             _measure_relist(informer)
 
 
 def _measure_relist(informer: Informer) -> None:
     relists = informer.status.relists
-    steady, peaks, done = _settled(), [0.0], threading.Event()
-    sampler = threading.Thread(target=_sample, args=(peaks, done), daemon=True)
-    sampler.start()
+    steady = _settled()
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins anew
     print("ready", flush=True)
     start, processor = time.perf_counter(), time.process_time()
     pause = threading.Event()
     while informer.status.relists == relists:
-        pause.wait(0.001)
+        pause.wait(0.01)
     seconds, used = time.perf_counter() - start, time.process_time() - processor
-    done.set()
-    sampler.join()
-    print(max(peaks) - steady, seconds, used, flush=True)
+    print(_peak_mib() - steady, seconds, used, flush=True)
 
 
-def _sample(peaks: list[float], done: threading.Event) -> None:
-    while not done.wait(0.002):
-        peaks.append(resident_mib())
-    peaks.append(resident_mib())
+def _peak_mib() -> float:
+    with open("/proc/self/status", encoding="utf-8") as status:
+        return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM:"))
 
 
 def floor(port: str, count: str) -> None:

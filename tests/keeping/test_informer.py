@@ -341,6 +341,7 @@ class TestHandlers:
             handler = informer.add_handler(**slow.callbacks)
             assert slow.entered.wait(LIMIT)
             quick = informer.tell()
+            quick.wait(2)
             informer.give(modified("a", "2"))
             informer.give(deleted("a", "3"))
             wait_until(lambda: not known(quick) and len(quick.events) > 1, "the quick handler")

@@ -7,6 +7,7 @@ import sys
 import weakref
 
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -62,6 +63,7 @@ class DelaysMachine(RuleBasedStateMachine):
 
 
 TestDelays = DelaysMachine.TestCase
+TestDelays.settings = settings(max_examples=60, deadline=None)
 
 
 def test_postponed_again_and_again() -> None:

@@ -6,6 +6,7 @@ import linecache
 import queue
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -40,13 +41,16 @@ class Interruption:
             self._left -= 1
             if self._left < 0:
                 self.happened = True
+                sys.settrace(None)
                 self._handler()
         return self._trace
 
     def _counts(self, frame: FrameType) -> bool:
         """Python looks for signals after calls, never between a lock and its block, where a tracer does look."""
+        if self._event == "opcode":
+            return True
         text = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
-        return self._event == "opcode" or not text.startswith(("with ", "return", "finally"))
+        return not text.startswith(("with ", "return", "finally"))
 
 
 def prepared() -> tuple[WorkQueue[str], Clock]:
@@ -79,18 +83,27 @@ STEPS: dict[str, Callable[[WorkQueue[str]], object]] = {
     "len": len,
     "metrics": lambda work: work.metrics,
 }
-HANDLED = ["busy", "again", "waiting", "due", "overdue", "later", "new"]
+HANDLED = ["busy", "again", "due", "new"]
 KEPT = {"again", "waiting", "due", "due too", "overdue"}
 """What waits, or will wait in 0 s, in a queue that is prepared; interruptions must not change that."""
 
 
 def finish(work: WorkQueue[str], clock: Clock, in_hand: set[str]) -> list[str]:
-    """Give back what is in somebody's hands, let time pass, and do all that waits."""
-    for item in in_hand:
+    """Take all that waits, adding each again meanwhile; give all back, let time pass, and do what waits then."""
+    taken = []
+    with suppress(queue.Empty, ShutDown):
+        while True:
+            taken.append(work.get(timeout=0))
+            work.add(taken[-1])
+    hands = [*in_hand, *taken]
+    assert len(hands) == len(set(hands)), f"in two hands: {hands}"
+    for item in hands:
         work.done(item)
-    found = drained(work)
+    again = drained(work)
+    for item in taken:
+        assert work.is_shut_down or again.count(item) == 1
     clock.advance(100)
-    return found + drained(work)
+    return taken + [item for item in again if item not in taken] + drained(work)
 
 
 def in_process(work: WorkQueue[str]) -> set[str]:

@@ -14,6 +14,7 @@ import attrs
 import pytest
 
 from kwsync import CancelToken, ObjectKey, QueueMetrics, ShutDown, WorkQueue
+from kwsync._cancel import Gate
 from kwsync.ratelimit import Exponential
 from tests.working.support import LIMIT, Clock, drained, in_background, new_queue, take, wait_for_getters, wait_until
 
@@ -25,7 +26,7 @@ def getters(work: WorkQueue[str], count: int = 1) -> Iterator[list[str]]:
 
     def get() -> None:
         try:
-            found.append(work.get(LIMIT))
+            found.append(work.get(2 * LIMIT))
         except (ShutDown, queue.Empty) as error:
             found.append(type(error).__name__)
 
@@ -37,6 +38,12 @@ def getters(work: WorkQueue[str], count: int = 1) -> Iterator[list[str]]:
     for thread in threads:
         thread.join(LIMIT)
         assert not thread.is_alive(), f"get() did not end in {LIMIT} s"
+
+
+def keeper_of(work: WorkQueue[str]) -> Gate:
+    """The gate of the thread that waits for the next delay."""
+    assert work._keeper is not None
+    return work._keeper
 
 
 class TestAdding:
@@ -413,17 +420,31 @@ class TestDelays:
             work.add_after("c", 0.03)
         assert sorted(found) == ["a", "b", "c"]
 
-    def test_the_time_is_handed_on(self) -> None:
-        """When the thread that keeps the time gets another item, or gives up, one that waits keeps it from then on."""
-        work: WorkQueue[str] = WorkQueue()
-        work.add_after("late", 0.05)
+    def test_all_that_are_due(self) -> None:
+        """Whoever keeps the time and finds several items wakes the others for them."""
+        clock = Clock()
+        work = new_queue(clock=clock)
+        for item in "abc":
+            work.add_after(item, 1)
         with getters(work, 3) as found:
-            keeper = work._keeper
-            assert keeper is not None
-            keeper.open()  # as a timeout does
-            work.add("a")
-            work.add("b")
-        assert sorted(found) == ["a", "b", "late"]
+            clock.advance(1)
+            keeper_of(work).open()  # as a timeout does
+        assert sorted(found) == ["a", "b", "c"]
+
+    def test_the_time_is_handed_on(self) -> None:
+        """When the thread that keeps the time has got an item, another one keeps it from then on."""
+        clock = Clock()
+        work = new_queue(clock=clock)
+        work.add_after("soon", 1)
+        work.add_after("late", 2)
+        with getters(work, 2) as found:
+            before = keeper_of(work)
+            clock.advance(1)
+            before.open()
+            wait_until(lambda: work._keeper not in (None, before), "another keeper")
+            clock.advance(1)
+            keeper_of(work).open()
+        assert found == ["soon", "late"]
 
     def test_a_timeout_before_the_delay(self) -> None:
         """A `get` with a timeout before the next delay is over ends in time, and the delay stays."""

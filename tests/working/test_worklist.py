@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -120,4 +121,6 @@ class LazyMachine(WorkListMachine):
 
 
 TestWorkList = WorkListMachine.TestCase
+TestWorkList.settings = settings(max_examples=60, deadline=None)
 TestLazyWorkList = LazyMachine.TestCase
+TestLazyWorkList.settings = settings(max_examples=60, deadline=None)
