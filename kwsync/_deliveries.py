@@ -48,7 +48,7 @@ class Delivery:
         """As an event for one handler, who may do with the objects as it likes."""
         if self is SYNCED:
             return WatchEvent(EventType.SYNCED)
-        return RecordEvent(
+        return RecordEvent.of(
             self.kind,
             self.record,
             old=self.old,

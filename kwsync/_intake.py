@@ -9,6 +9,7 @@ from kwsync import _json
 from kwsync._callbacks import ErrorCallback, callback_error
 from kwsync._indexes import NOWHERE, Indexer, Values, values_of
 from kwsync._records import Change, Record
+from kwsync.errors import ErrorOrigin, local_error
 
 Transform = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -47,7 +48,11 @@ class Intake:
             return old, NOWHERE
         if self._transform is None and not self._indexers:
             return record, NOWHERE
-        document = record.decode() if change.decoded is None else change.decoded
+        try:
+            document = record.decode() if change.decoded is None else change.decoded
+        except ValueError as error:
+            self._report(local_error(ErrorOrigin.DECODE, f"{record.key} cannot be decoded: {error}"))
+            return None
         if self._transform is not None:
             transformed = self._transformed(self._transform, document)
             if transformed is None:
@@ -63,7 +68,10 @@ class Intake:
             return False
         if isinstance(old, _Transformed):
             return old.source == hash(new.raw)
-        return old.raw == new.raw or old.decode() == new.decode()
+        try:
+            return old.raw == new.raw or old.decode() == new.decode()
+        except ValueError:  # nested so deeply that it cannot be decoded here and now
+            return False
 
     def _transformed(self, transform: Transform, document: dict[str, Any]) -> tuple[dict[str, Any], bytes] | None:
         try:

@@ -76,7 +76,7 @@ class Ledger:
         if old is None and not self._synced:  # what was there before is not known, but the server knows it
             if change.type is not EventType.DELETED:
                 self._known[record.key] = record.without_bytes()
-            yield RecordEvent(change.type, record, decoded=change.decoded)
+            yield RecordEvent.of(change.type, record, decoded=change.decoded)
         elif old is not None and record.is_older_than(old):
             return
         elif change.type is EventType.DELETED:
@@ -94,7 +94,7 @@ class Ledger:
             self._known[record.key] = record.without_bytes()
             kind = EventType.MODIFIED if what is Transition.MODIFIED else EventType.ADDED
             initial = initial and kind is EventType.ADDED
-            yield RecordEvent(kind, record, decoded=change.decoded, initial=initial)
+            yield RecordEvent.of(kind, record, decoded=change.decoded, initial=initial)
 
     def _deleted(self, change: Change, record: Record) -> Iterator[WatchEvent]:
         old = self._known.pop(record.key, None)
@@ -103,7 +103,7 @@ class Ledger:
         if record.replaces(old):
             yield _tombstone(old)
         else:
-            yield RecordEvent(EventType.DELETED, record, decoded=change.decoded)
+            yield RecordEvent.of(EventType.DELETED, record, decoded=change.decoded)
 
 
 def _tombstone(record: Record) -> WatchEvent:
@@ -111,4 +111,4 @@ def _tombstone(record: Record) -> WatchEvent:
     namespace = {"namespace": record.key.namespace} if record.key.namespace else {}
     marks = {"uid": record.uid, "resourceVersion": record.version}
     metadata = {"name": record.key.name, **namespace, **{name: mark for name, mark in marks.items() if mark}}
-    return RecordEvent(EventType.DELETED, record, decoded={"metadata": metadata}, final_state_unknown=True)
+    return RecordEvent.of(EventType.DELETED, record, decoded={"metadata": metadata}, final_state_unknown=True)

@@ -153,8 +153,9 @@ class RecordEvent(WatchEvent):
     _record: Record
     _old: Record | None
 
-    def __init__(
-        self,
+    @classmethod
+    def of(
+        cls,
         kind: EventType,
         record: Record,
         *,
@@ -162,8 +163,10 @@ class RecordEvent(WatchEvent):
         old: Record | None = None,
         initial: bool = False,
         final_state_unknown: bool = False,
-    ) -> None:
-        self.__dict__.update(
+    ) -> RecordEvent:
+        """The event of a record; *decoded* where the object had to be decoded anyway."""
+        event: RecordEvent = cls.__new__(cls)
+        event.__dict__.update(
             type=kind,
             resource_version=record.version or None,
             error=None,
@@ -173,7 +176,12 @@ class RecordEvent(WatchEvent):
             _old=old,
         )
         if decoded is not None:
-            self.__dict__["_decoded"] = decoded
+            event.__dict__["_decoded"] = decoded
+        return event
+
+    def __new__(cls, *fields: Any, **named: Any) -> Any:
+        """With fields, as ``attrs.evolve`` and ``copy.replace`` make one, it is an ordinary event."""
+        return WatchEvent(*fields, **named) if fields or named else super().__new__(cls)
 
     # Two threads that look first at one time get the same dict: setdefault is atomic.
 

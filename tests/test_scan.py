@@ -461,7 +461,7 @@ class TestList:
         (found,) = contents(scanned(list_of([{**own, "metadata": METADATA}])))
         assert found == {**expected, "metadata": METADATA}
         if not own:
-            assert list(found) == ["apiVersion", "kind", "metadata"]
+            assert list(found) == ["kind", "apiVersion", "metadata"]  # as a watch has them
 
     def test_kinds(self, way: str) -> None:
         """A list of anything fills in nothing; a kind may hold whatever a string may."""

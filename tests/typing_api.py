@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import kwsync
 from kwsync.credentials import AuthContext, Authorization, BearerToken, Credential
+from kwsync.ratelimit import AtMost, Exponential
 from kwsync.testing import ScriptedServer, pod
 
 
@@ -80,3 +82,14 @@ def without_a_cluster() -> None:
     """The scripted server stands in for one."""
     with ScriptedServer() as server:
         print(server.url, pod("a"))
+
+
+def working(reconcile: Callable[[kwsync.ObjectKey], bool]) -> float:
+    """A queue knows the type of its items; a limiter is one of ours or of the user's."""
+    queue: kwsync.WorkQueue[kwsync.ObjectKey] = kwsync.WorkQueue(AtMost(Exponential(0.1), 60), name="pods")
+    queue.add(kwsync.ObjectKey("default", "a"))
+    with queue.processing(timeout=1) as key:
+        if not reconcile(key):
+            queue.add_rate_limited(key)
+    numbers: kwsync.QueueMetrics = queue.metrics
+    return numbers.latency if queue.shut_down(drain=True, timeout=5) else 0.0

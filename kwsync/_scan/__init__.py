@@ -113,7 +113,8 @@ def _fronts(listed: Listed) -> list[bytes]:
     kind_too, version_too = (
         _json.dumps({key: value})[1:-1] + b"," for key, value in (("kind", kind), ("apiVersion", listed.api_version))
     )
-    return [b"{", b"{" + kind_too, b"{" + version_too, b"{" + version_too + kind_too]
+    # In the order of a watch's lines, so that a list of what has not changed has the very same bytes.
+    return [b"{", b"{" + kind_too, b"{" + version_too, b"{" + kind_too + version_too]
 
 
 def _filled(named: Named, fronts: list[bytes]) -> bytes:

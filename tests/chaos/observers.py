@@ -7,8 +7,16 @@ import threading
 from contextlib import ExitStack
 from types import TracebackType
 
-from kwsync import Backoff, Client, ErrorOrigin, WatchError, WatchEvent, WatchThread
-from kwsync._informer import HandlerRegistration, Informer
+from kwsync import (
+    Backoff,
+    Client,
+    ErrorOrigin,
+    HandlerRegistration,
+    Informer,
+    WatchError,
+    WatchEvent,
+    WatchThread,
+)
 
 from .views import States, View, key_of, state_of
 

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import attrs
@@ -173,7 +174,7 @@ class _Run:
         self.plane.wait_served("/apis/chaos.example.com/v1/widgets")
         documents = [_widget(f"{number}-{i}", 1000 * number + i) for i in range(20)]
         for document in documents:
-            _until_served(lambda document=document: self.client.create(WIDGETS, document))
+            _until_served(partial(self.client.create, WIDGETS, document))
         found = self.client.list(WIDGETS).items
         seconds = wait_until_equal(self.widgets, found, f"definition {number}")
         self.client.delete("customresourcedefinitions", "widgets.chaos.example.com")

@@ -48,7 +48,8 @@ class Writer:
 
     def look(self, documents: Iterable[dict[str, Any]]) -> None:
         """What is there, after the server has changed by itself."""
-        self._there = {tuple(key_of(document)) for document in documents} & set(self._keys)
+        present = {(key.namespace, key.name) for key in map(key_of, documents)}
+        self._there = present & set(self._keys)
 
     def _write(self) -> None:
         key = self._chance.choice(self._keys)

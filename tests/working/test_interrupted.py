@@ -26,6 +26,7 @@ class Interruption:
         self.happened = False
 
     def __enter__(self) -> Interruption:
+        sys._getframe().f_trace_opcodes = True  # without which Python 3.12 has no instructions to trace
         self._before = sys.gettrace()
         sys.settrace(self._trace)
         return self

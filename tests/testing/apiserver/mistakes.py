@@ -125,11 +125,12 @@ def limits() -> Iterator[Asked]:
     yield post(MAPS, {"metadata": {"name": "l5"}, "data": {"bad key!": "x"}})
     yield post(f"{CORE}/secrets", {"metadata": {"name": "l6"}, "data": {"k": "AAAA" * (MIB // 3 + 1)}})
     yield post(WIDGETS, widget("l7", text="x" * 1600 * 1024))
-    for owners in (
+    lists: tuple[list[dict[str, Any]], ...] = (
         [{}],
         [{**OWNER, "kind": "Event"}],
         [{**OWNER, "controller": True}, {**OWNER, "controller": True, "name": "m"}],
-    ):
+    )
+    for owners in lists:
         yield post(MAPS, config_map("l8", ownerReferences=owners))
     yield post(MAPS, config_map("l9", ownerReferences=[OWNER, OWNER]))
     for query in (f"fieldManager={'x' * 129}", "fieldManager=a%0Ab", f"fieldManager={'x' * 128}"):

@@ -21,10 +21,8 @@ TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 PARTIALS = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 CORE = "/api/v1/namespaces/default"
 APPS = "/apis/apps/v1/namespaces/default"
-TEMPLATE = {
-    "metadata": {"labels": {"app": "web"}},
-    "spec": {"restartPolicy": "Always", "containers": [{"name": "c", "image": "i:1"}]},
-}
+POD_SPEC = {"restartPolicy": "Always", "containers": [{"name": "c", "image": "i:1"}]}
+TEMPLATE = {"metadata": {"labels": {"app": "web"}}, "spec": POD_SPEC}
 WORKLOAD = {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": TEMPLATE}
 
 
@@ -69,7 +67,7 @@ RESOURCES = {
     "pods": Resource(
         f"{CORE}/pods",
         named(
-            spec={**TEMPLATE["spec"], "nodeName": "n", "terminationGracePeriodSeconds": 1, "hostNetwork": True},
+            spec={**POD_SPEC, "nodeName": "n", "terminationGracePeriodSeconds": 1, "hostNetwork": True},
             status={"phase": "Running", "podIPs": [{"ip": "1.2.3.4"}], "conditions": [{"type": "Ready"}]},
         ),
         ("status",),
@@ -205,7 +203,7 @@ def check_readable(server: ApiServer, client: Http, path: str) -> None:
     for accept in ("application/json", "application/yaml", TABLE, PARTIALS):
         answer = client("GET", path, Accept=accept)
         assert answer.status in (200, 404), answer
-    if answer.status == 200:
+    if client("GET", path).status == 200:
         with contextlib.closing(Stream(server, path, allowWatchBookmarks=1, timeoutSeconds=10)) as stream:
             while stream.event()["type"] != "BOOKMARK":
                 pass

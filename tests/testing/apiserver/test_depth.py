@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -134,11 +135,12 @@ def test_from_python(api_server: ApiServer, levels: int) -> None:
     value: Any = []
     for _ in range(levels):
         value = [value]
-    for write in (
+    writes: list[Callable[[], object]] = [
         lambda: api_server.create(widget("deep", deep=value)),
         lambda: api_server.replace(widget("w", deep=value)),
         lambda: api_server.patch("widgets", "w", {"spec": {"deep": value}}),
-    ):
+    ]
+    for write in writes:
         with pytest.raises(ApiError) as caught:
             write()
         assert caught.value.code == 400
