@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kwsync import Backoff, CancelToken, Client, Cluster, EventType, Resource, WatchError
+from kwsync import Backoff, CancelToken, Client, Cluster, EventType, Resource, WatchError, WatchEvent
 from kwsync.cli import _follow
 from kwsync.cli._follow import Follower, Subject
 from kwsync.testing import (
@@ -39,6 +39,13 @@ def short_delays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_follow, "BACKOFF", Backoff(initial=0.01, cap=0.02))
 
 
+def words(event: WatchEvent) -> str:
+    """An event: verb, name, version, and whether it is of the first state."""
+    if event.type is EventType.SYNCED:
+        return "SYNCED"
+    return f"{event.type} {event.key.name} {event.resource_version or ''}{' initial' * event.initial}".rstrip()
+
+
 @contextlib.contextmanager
 def following(server: ScriptedServer | ApiServer, **options: Any) -> Iterator[Iterator[str]]:
     """The events in words: verb, name, version, and whether they are of the first state."""
@@ -46,12 +53,7 @@ def following(server: ScriptedServer | ApiServer, **options: Any) -> Iterator[It
     with Client(Cluster(server.url)) as client:
         events = Follower(Subject(client=client, resource=Resource.parse("pods"), **options), cancel).events()
         try:
-            yield (
-                "SYNCED"
-                if event.type is EventType.SYNCED
-                else f"{event.type} {event.key.name} {event.resource_version or ''}{' initial' * event.initial}".rstrip()
-                for event in events
-            )
+            yield map(words, events)
         finally:
             cancel.set()
             events.close()  # type: ignore[attr-defined]
