@@ -17,6 +17,7 @@ The rooms, from the ground up (each imports only what stands above it here):
     _lines, _json             bytes to lines to documents
     _backoff                  how long to wait before trying again
     _records, _scan           objects as bytes and the few words of metadata that are decided by
+    _packing                  records whose bytes are compressed
     _clock, _threads          the only users of time and of threads
     _cancel                   CancelToken, and the guard that lets any wait be ended
     ratelimit                 how long an item of a work queue waits before it is tried again (public)

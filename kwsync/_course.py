@@ -51,6 +51,13 @@ class Course:
             self._look_back(version)
         return self._page(changes, first=first, last=last)
 
+    def probed(self, version: str | None) -> bool:
+        """The server has told how far it is; is that behind what was seen?"""
+        request = self._request
+        request.is_full = request.alive = True
+        request.rewound = self._look_back(version)
+        return request.rewound
+
     def change(self, change: Change, *, initial: bool, now: float) -> Page | Change | None:
         """A change that a watch tells; *initial* while initial events are still to come behind it."""
         request = self._request

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from kwsync._events import EventType, ObjectKey, WatchEvent
-from kwsync._records import Record, RecordEvent
+from kwsync._records import PlainRecord, Record, RecordEvent
 
 
 class Delivery:
@@ -89,7 +89,7 @@ def merge(pending: Delivery, then: Delivery) -> Delivery | None:
     )
 
 
-SYNCED = Delivery(EventType.SYNCED, Record(ObjectKey("", ""), "", "", b""))
+SYNCED = Delivery(EventType.SYNCED, PlainRecord(ObjectKey("", ""), "", "", b""))
 """Tells that what was told before was the initial state. No object has its key, for all have a name."""
 
 

@@ -24,6 +24,7 @@ from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector, ListOpti
 from kwsync._records import Change, Page
 from kwsync._resources import Resource, parse_or_defer
 from kwsync._resume import Action, Do, Rules
+from kwsync._scan import ScannedList
 from kwsync._transport import EXPECTED, fault
 from kwsync._watch import WatchReader, WatchStream
 from kwsync.errors import CancelledError, ErrorOrigin, WatchError, local_error
@@ -35,6 +36,9 @@ _chance = random.SystemRandom()  # which forked children do not share
 PAGE_SIZE = 500
 WINDOW_SECONDS = (270, 330)
 """How long one watch may last, by chance, so that many clients do not come back at once (B007)."""
+
+BRIEF_SECONDS = 10
+"""And one behind which there may be another server than before."""
 
 SILENT_SECONDS = 600.0
 """After so long without a sign of life the list is read anew (see `kwsync._resume`)."""
@@ -81,11 +85,14 @@ class FollowOptions:
         return WatchOptions(
             **_same(self.selection),
             resource_version=action.version,
-            timeout_seconds=_chance.randint(*WINDOW_SECONDS) if self.timeout_seconds is None else self.timeout_seconds,
+            timeout_seconds=self._window(action) if self.timeout_seconds is None else self.timeout_seconds,
             allow_watch_bookmarks=True,
             send_initial_events=True if action.do is Do.WATCH_LIST else None,
             max_line_bytes=self.max_line_bytes,
         )
+
+    def _window(self, action: Action) -> int:
+        return BRIEF_SECONDS if action.brief else _chance.randint(*WINDOW_SECONDS)
 
 
 def follow_options(
@@ -187,15 +194,20 @@ class Following:
             self._ending.wait(max(action.wait, self._backoff.delay(action.failures, _chance.random())))
         self.guard.check()
         course.begin(monotonic())
-        connected = yield from self._list() if action.do is Do.LIST else self._watch(action)
+        connected = yield from self._doing(action)
         self.guard.check()  # what was ended from outside has ended because of that
         failed = course.end(monotonic(), connected=connected)
         if failed is not None:
             yield failed
 
-    def _list(self) -> Generator[Page | Change, None, bool]:
+    def _doing(self, action: Action) -> Generator[Page | Change, None, bool]:
+        if action.do is Do.LIST:
+            return self._asking(self._pages())
+        return self._asking(self._probe()) if action.do is Do.PROBE else self._watch(action)
+
+    def _asking(self, steps: Iterator[Page | Change]) -> Generator[Page | Change, None, bool]:
         try:
-            yield from self._pages()
+            yield from steps
             return True
         except (WatchError, *EXPECTED) as raised:
             error = _value_of(raised)
@@ -203,25 +215,27 @@ class Following:
         yield self._course.failed(error, monotonic())
         return False
 
-    def _pages(self) -> Iterator[Page | Change]:
+    def _lister(self, options: ListOptions) -> Lister[ScannedList]:
         client = self.options.client or default_client()
-        lister = Lister(
-            session_of(client),
-            self.options.resource,
-            self.options.list_options(),
-            page_seconds_of(client),
-            None,
-            self._ending,
-            read_records,
-        )
-        for first, found in lister.all_pages():
+        seconds = page_seconds_of(client)
+        return Lister(session_of(client), self.options.resource, options, seconds, None, self._ending, read_records)
+
+    def _probe(self) -> Iterator[Page | Change]:
+        """Ask for one object, because the list tells its version."""
+        found = next(self._lister(attrs.evolve(self.options.list_options(), limit=1)).pages())
+        if self._course.probed(found.resource_version):
+            self._tell_of_rewind(self._course.version, found.resource_version)
+        yield from ()
+
+    def _pages(self) -> Iterator[Page | Change]:
+        for first, found in self._lister(self.options.list_options()).all_pages():
             if found.nameless:
                 yield _nameless(found.nameless)
-            before = self._course.version
+            before, rewound = self._course.version, self._course.rewound
             page = self._course.page(
                 found.changes, first=first, last=found.continue_token is None, version=found.resource_version
             )
-            if first and page.rewound:
+            if first and page.rewound and not rewound:
                 self._tell_of_rewind(before, page.version)
             yield page
 

@@ -21,6 +21,7 @@ from kwsync._indexes import Indexer, checked_indexers
 from kwsync._intake import Intake, Transform
 from kwsync._keeper import Keeper
 from kwsync._latch import Latch
+from kwsync._packing import Packing
 from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector
 from kwsync._reporter import Reporter
 from kwsync._resources import Resource
@@ -56,6 +57,8 @@ class Informer:
             error is reported and nothing is kept: an object that was there counts as gone, until it can be transformed.
         resync: seconds after which every handler is told again of all objects, as MODIFIED with equal states; no
             request is made for it.
+        compress: keep the objects compressed, with a dictionary that is trained when there are 500 of them; fewer are
+            kept as they are. It needs the extra ``kwsync[zstd]``; ConfigError without it.
         on_error: gets a `WatchError` for each failure of the server or the way to it (after which the informer goes
             on), and with origin CALLBACK for whatever a function of yours raises, even SystemExit. It is called on the
             thread where that happened, so perhaps on several at once; without it, errors are logged.
@@ -88,6 +91,7 @@ class Informer:
         indexers: Mapping[str, Indexer] | None = None,
         transform: Transform | None = None,
         resync: float | None = None,
+        compress: bool = False,
         on_error: ErrorCallback | None = None,
     ) -> None:
         self._options = follow_options(
@@ -111,7 +115,8 @@ class Informer:
         self._indexers = checked_indexers(indexers)
         self._cache = Cache(self._indexers)
         self._hub = Hub(self._cache, self._may_tell)
-        self._keeper = Keeper(self._cache, self._hub, Intake(transform, self._indexers, self._reporter), self._note)
+        intake = Intake(transform, self._indexers, self._reporter, Packing().pack if compress else None)
+        self._keeper = Keeper(self._cache, self._hub, intake, self._note)
         self._store = Store(self._cache)
         self._synced = Latch(self._may_tell)
         self._starting = threading.Lock()

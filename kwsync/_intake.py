@@ -8,7 +8,7 @@ from typing import Any
 from kwsync import _json
 from kwsync._callbacks import ErrorCallback, callback_error
 from kwsync._indexes import NOWHERE, Indexer, Values, values_of
-from kwsync._records import Change, Record
+from kwsync._records import Change, PlainRecord, Record
 from kwsync.errors import ErrorOrigin, local_error
 
 Transform = Callable[[dict[str, Any]], dict[str, Any]]
@@ -18,25 +18,41 @@ Taken = tuple[Record, Values]
 """What is to be kept, and where it is to be found."""
 
 
-class _Transformed(Record):
+class _Transformed(PlainRecord):
     """A record whose bytes are not those that the server sent."""
 
-    __slots__ = ("source",)
+    __slots__ = ("_source",)
 
     def __init__(self, record: Record, raw: bytes) -> None:
         super().__init__(record.key, record.uid, record.version, raw)
-        self.source = hash(record.raw)
+        self._source = record.source
+
+    @property
+    def source(self) -> int:
+        """Of what the server sent."""
+        return self._source
+
+    def was_sent_as(self, raw: bytes) -> bool:
+        """By the hash, which is all that is left of it."""
+        return self._source == hash(raw)
 
 
 class Intake:
-    """The user's functions: what they raise is reported, and never ends anything."""
+    """The user's functions: what they raise is reported, and never ends anything. *pack* makes a record smaller."""
 
-    def __init__(self, transform: Transform | None, indexers: Mapping[str, Indexer], report: ErrorCallback) -> None:
+    def __init__(
+        self,
+        transform: Transform | None,
+        indexers: Mapping[str, Indexer],
+        report: ErrorCallback,
+        pack: Callable[[Record], Record] | None = None,
+    ) -> None:
         if transform is not None and not callable(transform):
             raise TypeError(f"transform must be callable, not {type(transform).__name__}")
         self._transform = transform
         self._indexers = indexers
         self._report = report
+        self._pack = pack or _as_it_is
 
     def take(self, change: Change, record: Record, old: Record | None = None) -> Taken | None:
         """The object as it is to be kept; the very *old* record where it is that; None where it cannot be kept (B060).
@@ -47,7 +63,7 @@ class Intake:
         if old is not None and self._is_known(old, record):
             return old, NOWHERE
         if self._transform is None and not self._indexers:
-            return record, NOWHERE
+            return self._pack(record), NOWHERE
         try:
             document = record.decode() if change.decoded is None else change.decoded
         except ValueError as error:
@@ -61,15 +77,17 @@ class Intake:
             if old is not None and old.is_state_of(record) and old.raw == raw:
                 return old, NOWHERE
             record = _Transformed(record, raw)
-        return record, values_of(self._indexers, document, self._report)
+        return self._pack(record), values_of(self._indexers, document, self._report)
 
     def _is_known(self, old: Record, new: Record) -> bool:
         if old.version != new.version or old.uid != new.uid:
             return False
-        if isinstance(old, _Transformed):
-            return old.source == hash(new.raw)
+        if old.was_sent_as(new.raw):
+            return True
+        if self._transform is not None:
+            return False  # what is kept means something else than what was sent
         try:
-            return old.raw == new.raw or old.decode() == new.decode()
+            return old.decode() == new.decode()
         except ValueError:  # nested so deeply that it cannot be decoded here and now
             return False
 
@@ -82,3 +100,7 @@ class Intake:
         except BaseException as raised:  # noqa: BLE001 - whatever it is, the stream goes on
             self._report(callback_error("transform", raised))
             return None
+
+
+def _as_it_is(record: Record) -> Record:
+    return record

@@ -18,17 +18,29 @@ from kwsync.errors import WatchError
 
 
 class Record:
-    """One state of one object. Never changed."""
+    """One state of one object. Never changed. How it is kept is the matter of the classes below it."""
 
-    __slots__ = ("key", "raw", "uid", "version")
+    __slots__ = ()
 
-    def __init__(self, key: ObjectKey, uid: str, version: str, raw: bytes) -> None:
-        self.key = key
-        self.uid = uid
+    @property
+    def key(self) -> ObjectKey:
+        """Which object."""
+        raise NotImplementedError
+
+    @property
+    def uid(self) -> str:
         """Empty where the server gives none."""
-        self.version = version
+        raise NotImplementedError
+
+    @property
+    def version(self) -> str:
         """``metadata.resourceVersion``; empty where the server gives none."""
-        self.raw = raw
+        raise NotImplementedError
+
+    @property
+    def raw(self) -> bytes:
+        """Its JSON."""
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"<Record {self.key} {self.version} {len(self.raw)} bytes>"
@@ -37,6 +49,15 @@ class Record:
         """The object, a fresh one each time."""
         found: dict[str, Any] = _json.loads(self.raw)
         return found
+
+    @property
+    def source(self) -> int:
+        """The hash of the bytes that the server sent; in this process alone."""
+        return hash(self.raw)
+
+    def was_sent_as(self, raw: bytes) -> bool:
+        """Were these the bytes that the server sent?"""
+        return self.raw == raw
 
     def is_state_of(self, other: Record) -> bool:
         """The same state of the same object, as far as the server's own marks tell; without a version nothing is."""
@@ -52,7 +73,24 @@ class Record:
 
     def without_bytes(self) -> Record:
         """For those who only need to know what it was."""
-        return Record(self.key, self.uid, self.version, b"")
+        return PlainRecord(self.key, self.uid, self.version, b"")
+
+
+class PlainRecord(Record):
+    """A record that holds its words and its bytes as they are."""
+
+    __slots__ = ("key", "raw", "uid", "version")
+
+    key: ObjectKey
+    uid: str
+    version: str
+    raw: bytes
+
+    def __init__(self, key: ObjectKey, uid: str, version: str, raw: bytes) -> None:
+        self.key = key
+        self.uid = uid
+        self.version = version
+        self.raw = raw
 
 
 def record_of(document: dict[str, Any], raw: bytes | None = None) -> Record | None:
@@ -61,7 +99,7 @@ def record_of(document: dict[str, Any], raw: bytes | None = None) -> Record | No
     if not key.name:
         return None
     version = resource_version_of(document) or ""
-    return Record(key, uid_of(document), version, _json.dumps(document) if raw is None else raw)
+    return PlainRecord(key, uid_of(document), version, _json.dumps(document) if raw is None else raw)
 
 
 class Transition(StrEnum):
@@ -93,12 +131,13 @@ def is_older(version: str, other: str) -> bool:
     They compare as numbers if both are decimal without a leading zero (Kubernetes' KEP 5504); else only equality means
     something. Longer ones are larger, so no number has to be made of what may have any length.
     """
-    if not (_is_number(version) and _is_number(other)):
+    if not (is_comparable(version) and is_comparable(other)):
         return False
     return (len(version), version) < (len(other), other)
 
 
-def _is_number(version: str) -> bool:
+def is_comparable(version: str) -> bool:
+    """Can a version be compared with others of its kind?"""
     return version.isascii() and version.isdigit() and version[0] != "0"
 
 

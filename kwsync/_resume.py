@@ -17,8 +17,16 @@ The rules, first match first; the numbers are those of the conformance list (cli
         no sign of life for a long time          LIST
         429                                      WATCH from the same version, after a backoff           B012, B013
         no answer came                           WATCH from the same version, after a backoff           B012
+        a clean and silent end, the first since
+            a connection was lost                PROBE, at once                                         E6
         a clean end                              WATCH from the same version, at once                   B010
         a connection that broke or fell silent   WATCH from the same version, at once                   B010
+    after a PROBE, which asks how far the server is
+        it is behind the version: it has gone
+            back in time                         LIST                                                   E6
+        it is not                                WATCH from the same version, at once
+        429, or a lost connection                PROBE again, after a backoff                           B012
+        any other error                          LIST                                                   B014
     after a WATCH_LIST whose initial events are not complete
         the server has gone back in time         WATCH_LIST again
         422                                      LIST, and never again WATCH_LIST                       B037
@@ -30,6 +38,10 @@ Every LIST and WATCH_LIST but the first comes after a backoff (B021). No wait is
 with the error. "At once" is for what did not fail at once: a watch that ended cleanly after a second, or broke after
 two; and for one that had told something before, but only the first time in a row. (A server that fails again and again
 gets fewer than ten requests in ten seconds.)
+
+A watch from a version that is still to come is accepted and silent. So where a connection was lost, behind which there
+may be another server now, or one whose database was restored, the next watch is a brief one, and if it stays silent a
+small question follows. (Versions that cannot be compared are not asked about.)
 
 "No version to go on from": the watch told none, or it began without one, because the list had none. Nobody can tell
 then what happened between that list and that watch. "A long time": a kind that the server cannot decode falls silent.
@@ -43,6 +55,7 @@ import attrs
 
 from kwsync._backoff import Backoff
 from kwsync._enum import StrEnum
+from kwsync._records import is_comparable
 from kwsync.errors import ErrorOrigin, WatchError
 
 HEALTHY_SECONDS = 1.0
@@ -72,6 +85,7 @@ class Do(StrEnum):
     LIST = "LIST"
     WATCH = "WATCH"
     WATCH_LIST = "WATCH_LIST"
+    PROBE = "PROBE"
 
 
 @attrs.frozen
@@ -80,11 +94,13 @@ class Action:
 
     do: Do
     version: str | None = None
-    """Where a WATCH begins; None where the server tells no versions."""
+    """Where a WATCH begins, or what a PROBE is about; None where the server tells no versions."""
     wait: float | None = None
     """None: at once. Else one step of the backoff, and no less than so many seconds."""
     failures: int = 0
     """How many steps of the backoff came before."""
+    brief: bool = False
+    """Of a WATCH: if it stays silent, that is to be known soon."""
 
 
 @attrs.frozen
@@ -125,6 +141,8 @@ class State:
     quick: int = 0
     silent: float = 0.0
     incomplete: int = 0
+    suspect: bool = False
+    """A connection was lost, and since then there was no sign of life."""
     watch_list: bool = False
     """Whether full states may be asked for as initial events of a watch."""
 
@@ -147,10 +165,12 @@ class Rules:
         """The state after *outcome*; its action is the next to be done."""
         if state.calm_since is None:
             state = attrs.evolve(state, calm_since=outcome.at - outcome.lasted)
+        if state.action.do is Do.PROBE:
+            return self._probed(state, outcome)
         if not outcome.complete:
             return self._incomplete(state, outcome)
         if state.action.do is Do.LIST:
-            return attrs.evolve(state, action=Action(Do.WATCH, outcome.version), silent=0.0)
+            return attrs.evolve(state, action=Action(Do.WATCH, outcome.version), silent=0.0, suspect=False)
         return self._watched(attrs.evolve(state, incomplete=0), outcome)
 
     # Each of these is a block of the table above.
@@ -161,7 +181,7 @@ class Rules:
             return self._fail(state, outcome, again)
         if error is not None and error.status_code == 422:
             return self._fail(state, outcome, Action(Do.LIST), watch_list=False)
-        if error is None or error.origin in _LOST_CONNECTION:
+        if error is None or _is_lost(error):
             return self._broken_off(state, outcome)
         if error.is_expired or error.status_code in (429, 504):  # 504 tells of a version that has not come yet
             return self._fail(state, outcome, again)
@@ -175,13 +195,17 @@ class Rules:
 
     def _watched(self, state: State, outcome: Outcome) -> State:
         silent = 0.0 if outcome.alive else state.silent + outcome.lasted * outcome.connected
-        state = attrs.evolve(state, silent=silent)
+        suspect = _is_lost(outcome.error) or (state.suspect and not outcome.alive)
+        state = attrs.evolve(state, silent=silent, suspect=suspect)
         if _may_have_lost(outcome) or not _can_go_on(state.action, outcome) or silent >= self.silent_seconds:
             return self._fail(state, outcome, Action(_full_state(state)))
         return self._same_version(state, outcome)
 
     def _same_version(self, state: State, outcome: Outcome) -> State:
-        error, action = outcome.error, Action(Do.WATCH, outcome.version)
+        error, version = outcome.error, outcome.version
+        suspect = state.suspect and is_comparable(version or "")
+        probe = suspect and error is None
+        action = Action(Do.PROBE if probe else Do.WATCH, version, brief=suspect and not probe)
         if error is not None and (error.status_code == 429 or not outcome.connected):
             return self._fail(state, outcome, action)
         if outcome.lasted >= (HEALTHY_SECONDS if error is None else STEADY_SECONDS):
@@ -190,6 +214,14 @@ class Rules:
         if outcome.alive and state.quick < QUICK_RESTARTS:
             return attrs.evolve(state, action=action, quick=state.quick + 1)
         return self._fail(state, outcome, action)
+
+    def _probed(self, state: State, outcome: Outcome) -> State:
+        error, version = outcome.error, state.action.version
+        if error is None and not outcome.rewound:
+            return attrs.evolve(state, action=Action(Do.WATCH, version), suspect=False)
+        if error is not None and (error.status_code == 429 or _is_lost(error)):
+            return self._fail(state, outcome, Action(Do.PROBE, version))
+        return self._fail(state, outcome, Action(_full_state(state)))
 
     def _fail(self, state: State, outcome: Outcome, action: Action, **changes: Any) -> State:
         calm = outcome.at - (outcome.at if state.calm_since is None else state.calm_since)
@@ -204,6 +236,11 @@ class Rules:
         )
 
 
+def _is_lost(error: WatchError | None) -> bool:
+    """Was the connection lost, or none to be had?"""
+    return error is not None and error.origin in _LOST_CONNECTION
+
+
 def _full_state(state: State) -> Do:
     return Do.WATCH_LIST if state.watch_list else Do.LIST
 
@@ -213,7 +250,7 @@ def _may_have_lost(outcome: Outcome) -> bool:
     error = outcome.error
     if error is None:
         return outcome.is_very_short
-    return error.is_expired or not (error.status_code == 429 or error.origin in _LOST_CONNECTION)
+    return error.is_expired or not (error.status_code == 429 or _is_lost(error))
 
 
 def _can_go_on(action: Action, outcome: Outcome) -> bool:

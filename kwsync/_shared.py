@@ -50,6 +50,7 @@ class SharedInformers:
         indexers: Mapping[str, Indexer] | None = None,
         transform: Transform | None = None,
         resync: float | None = None,
+        compress: bool = False,
     ) -> Informer:
         """The informer of this selection; it is made at the first call, and started by `start`.
 
@@ -69,6 +70,7 @@ class SharedInformers:
             "watch_list": watch_list,
             "transform": transform,
             "resync": resync,
+            "compress": compress,
         }
         wanted = checked_indexers(indexers)
         key = (resource if isinstance(resource, Resource) else parse_or_defer(resource) or resource), selection

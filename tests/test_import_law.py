@@ -21,6 +21,7 @@ SEAMS = {
     ("kwsync.cli._server", "new_server"): {"kwsync"},
     ("kwsync._json", "_choose"): {"orjson", "msgspec"},
     ("kwsync._kubeconfig._files", "_yaml_loader"): {"yaml"},
+    ("kwsync._packing", "_load_zstandard"): {"zstandard"},
     ("kwsync._scan", "_choose"): {"kwsync"},
     ("kwsync.testing._tls", "_new_ca"): {"trustme"},
     ("kwsync.testing.apiserver._client", "new_client"): {"kwsync"},

@@ -12,7 +12,7 @@ import attrs
 
 from kwsync import _json
 from kwsync._events import EventType
-from kwsync._records import Change, Record
+from kwsync._records import Change, PlainRecord, Record
 from kwsync._scan import _plain
 from kwsync._scan._named import Listed, Named, Strategy, named_otherwise
 
@@ -102,7 +102,7 @@ def _scanned(listed: Listed) -> ScannedList:
 
 
 def _record(named: Named, raw: bytes) -> Record:
-    return Record(named.key, named.uid, named.version, raw)
+    return PlainRecord(named.key, named.uid, named.version, raw)
 
 
 def _fronts(listed: Listed) -> list[bytes]:

@@ -19,6 +19,7 @@ _PATH = re.compile(r"/(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*")
 _QUERY = re.compile(r"(?:[^%#\x00-\x20\x7f-\xff]|%[0-9A-Fa-f]{2})*")
 _ABSOLUTE = re.compile(r"(https?://[^/?#@]+)(.*)", re.IGNORECASE)
 _AUTHORITY = re.compile(r"[^/?#@]+:[0-9]+")
+_HOST = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:%\[\]-]*")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 
 
@@ -84,7 +85,18 @@ def parse_head(head: bytes) -> Head:
     if not _VERSION.fullmatch(version):
         raise BadRequest(f"not HTTP/1.x: {first[-_SHOWN:]!r}")
     path, query = _split(method, target)
-    return Head(method, target, version, path, query, Headers([parse_header(line) for line in lines]))
+    headers = Headers([parse_header(line) for line in lines])
+    _check_host(headers.all("Host"), version)
+    return Head(method, target, version, path, query, headers)
+
+
+def _check_host(hosts: list[str], version: str) -> None:
+    if not hosts and version == "HTTP/1.1":
+        raise BadRequest("missing required Host header")
+    if len(hosts) > 1:
+        raise BadRequest("too many Host headers")
+    if hosts and not _HOST.fullmatch(hosts[0]):
+        raise BadRequest("malformed Host header")
 
 
 def parse_header(line: str) -> tuple[str, str]:

@@ -49,7 +49,7 @@ class Reader:
             method=head.method,
             target=head.target,
             path=unquote(head.path),
-            query=dict(parse_qsl(head.query, keep_blank_values=True)),
+            query=dict(reversed(parse_qsl(head.query, keep_blank_values=True))),
             raw_query=head.query,
             headers=head.headers,
             body=body,

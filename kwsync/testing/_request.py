@@ -31,7 +31,7 @@ class Request:
     path: str
     """The decoded path, without the query."""
     query: dict[str, str]
-    """Decoded; of a repeated parameter the last counts (`raw_query` has all)."""
+    """Decoded; of a repeated parameter the first counts (`raw_query` has all)."""
     raw_query: str
     headers: Headers
     body: bytes = b""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kwsync.testing._connection import Connection, HandshakeFailed, Over
 from kwsync.testing._exchange import phrase
+from kwsync.testing._first_ones import FirstOnes
 from kwsync.testing._head import BadRequest
 from kwsync.testing._latches import Halt
 from kwsync.testing._listener import DeafListener, Listener
@@ -48,10 +49,10 @@ class LoopbackServer:
         self.port = port
         self.requests: list[Request] = []
         """In order of arrival."""
-        self.failures: list[BaseException] = []
-        """Exceptions of the test's own code, and of this server."""
-        self.tls_errors: list[str] = []
-        self.bad_requests: list[str] = []
+        self.failures: list[BaseException] = FirstOnes()
+        """Exceptions of the test's own code, and of this server; the first 1,000, as of the next two."""
+        self.tls_errors: list[str] = FirstOnes()
+        self.bad_requests: list[str] = FirstOnes()
         self.connections_accepted = 0
         self.disconnects = 0
         """Connections that the client was seen to close."""
@@ -77,7 +78,12 @@ class LoopbackServer:
         raise NotImplementedError
 
     def start(self) -> None:
-        """Listen; after a stop, on the same port again. Raises OSError when the port is taken."""
+        """Listen; after a stop, on the same port again.
+
+        RuntimeError when it is running already, OSError when the port is taken.
+        """
+        if self._halt is not None:
+            raise RuntimeError("this server has been started already; stop() it before it is started again")
         self._halt = Halt()
         try:
             self.listen_again()

@@ -12,6 +12,7 @@ from pathlib import Path
 from . import (
     apiserver,
     cancel,
+    failing,
     idle,
     imports,
     informer,
@@ -29,7 +30,20 @@ from .server import serving
 
 SECTIONS: dict[str, Callable[[report.Settings, str], Iterator[report.Figure]]] = {
     module.SECTION: module.measure
-    for module in (throughput, scan, informer, workqueue, lines, cancel, idle, imports, streams, latency, apiserver)
+    for module in (
+        throughput,
+        scan,
+        informer,
+        workqueue,
+        lines,
+        cancel,
+        idle,
+        imports,
+        streams,
+        latency,
+        failing,
+        apiserver,
+    )
 }
 
 

@@ -31,6 +31,7 @@ IDLE = 200
 def measure(settings: Settings, url: str) -> Iterator[Figure]:
     """Memory by what the system counts for the process; times as ratios to the floor, in turns."""
     yield from _memory(settings.pick(50_000, 500))
+    yield from _compressed(settings.pick(50_000, 5000), settings.pick(9, 1))
     yield from _speed(settings.pick(20_000, 200), settings.pick(5, 1))
     yield from _idle(settings.pick(IDLE, 5), settings.pick(30, 1))
 
@@ -46,6 +47,21 @@ def _memory(count: int) -> Iterator[Figure]:
         yield Figure(SECTION, "first list", seconds * 1e6 / count, "us/object", None, {"objects": count})
         for share in SHARES:
             yield from _relist(server, child, count, share, raw / count)
+
+
+def _compressed(count: int, rounds: int) -> Iterator[Figure]:
+    if version_of("zstandard") is None or sys.platform != "linux":
+        yield Figure(SECTION, "memory of an object, compressed", None, note="skipped: needs zstandard, and Linux")
+        return
+    with running("listing", str(count), "0") as server, running("informer", "keep", server.hear(), "compress") as child:
+        mib, raw, seconds = map(float, child.hear().split())
+        details = {"objects": count, "bytes of JSON": raw / count}
+        yield Figure(SECTION, "memory of an object, compressed", mib * 2**20 / count, "bytes", at_most(1000), details)
+        yield Figure(SECTION, "first list, compressed", seconds * 1e6 / count, "us/object", None, {"objects": count})
+    with running("listing", str(count // 10), "0") as server, running("informer", "get", server.hear()) as child:
+        times = [_ask(child) for _ in range(rounds)]
+    plain, packed = (min(column) * 1e6 for column in zip(*times, strict=True))
+    yield Figure(SECTION, "get() compressed : not", packed / plain, "x", at_most(1.5), {"us": packed, "us not": plain})
 
 
 def _relist(server: Child, child: Child, count: int, share: int, size: float) -> Iterator[Figure]:
@@ -124,14 +140,14 @@ def _settled() -> float:
     return resident_mib()
 
 
-def keep(port: str) -> None:
+def keep(port: str, compress: str = "") -> None:
     """Print MiB of the cache, bytes of JSON, and seconds; then for each line the peak of the next list."""
-    empty = Informer("pods")
+    empty = Informer("pods", compress=bool(compress))
     del empty
     with _informer(port, namespace="none-but-warm"):
         pass
     before, start = _settled(), time.perf_counter()
-    with _informer(port) as informer:
+    with _informer(port, compress=bool(compress)) as informer:
         seconds = time.perf_counter() - start
         raw = sum(len(record.raw) for record in informer._cache.records())
         print(_settled() - before, raw, seconds, flush=True)
@@ -157,6 +173,21 @@ def _measure_relist(informer: Informer) -> None:
 def _peak_mib() -> float:
     with open("/proc/self/status", encoding="utf-8") as status:
         return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM:"))
+
+
+def get(port: str) -> None:
+    """Print for each line the processor seconds of one get(): of what is kept as it is, and of what is compressed."""
+    with _informer(port) as plain, _informer(port, compress=True) as packed:
+        keys = plain.store.keys()
+        for _ in sys.stdin:
+            print(*(_seconds_to_get(informer, keys) for informer in (plain, packed)), flush=True)
+
+
+def _seconds_to_get(informer: Informer, keys: list[Any]) -> float:
+    store, start = informer.store, time.thread_time()
+    for key in keys:
+        store.get(key)
+    return (time.thread_time() - start) / len(keys)
 
 
 def floor(port: str, count: str) -> None:
@@ -244,5 +275,5 @@ def idle(port: str, informers: str, seconds: str) -> None:
 
 
 if __name__ == "__main__":
-    roles: dict[str, Callable[..., None]] = {"keep": keep, "floor": floor, "handle": handle, "idle": idle}
+    roles: dict[str, Callable[..., None]] = {"keep": keep, "get": get, "floor": floor, "handle": handle, "idle": idle}
     roles[sys.argv[1]](*sys.argv[2:])

@@ -20,6 +20,7 @@ def _watch_faults(chance: random.Random) -> list[Fault]:
         Fault.cut_line(after),
         Fault.cut_chunk(after),
         Fault.end(after),
+        Fault.duplicate(after),
         Fault.gzip(),
         Fault.stall(0.05, after),
         Fault.stall(None, after),

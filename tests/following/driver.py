@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from kwsync import ErrorOrigin, EventType, ObjectKey, WatchError, WatchEvent
 from kwsync._course import Course
 from kwsync._ledger import Ledger
-from kwsync._records import Change, Page, Record
+from kwsync._records import Change, Page, PlainRecord, Record
 from kwsync._resume import Do, Rules
 from kwsync.errors import local_error, status_error
 from tests.following.model import SLOTS, Server, Thing, Things
@@ -74,7 +74,7 @@ class Violation(AssertionError):
 
 @cache
 def record(slot: int, thing: Thing) -> Record:
-    return Record(KEYS[slot], f"uid-{thing.uid}", str(thing.version), b"")
+    return PlainRecord(KEYS[slot], f"uid-{thing.uid}", str(thing.version), b"")
 
 
 @cache
@@ -171,6 +171,9 @@ class Follower:
         course.begin(0.0)
         if course.action.do is Do.LIST:
             self._list(server, feed)
+        elif course.action.do is Do.PROBE:
+            if end.error is None:
+                course.probed(_version(server))
         else:
             self._watch(server, feed)
         if end.error is not None and not course.is_over:
@@ -206,7 +209,7 @@ class Follower:
     def _check_action(self, version: str | None, end: End) -> None:
         """It goes on from what it has seen, and never from what has expired."""
         action = self.course.action
-        if action.do is Do.WATCH and action.version != version:
+        if action.do in (Do.WATCH, Do.PROBE) and action.version != version:
             raise Violation(f"it goes on from {action.version}, having seen {version}")
         if action.do is Do.WATCH and end.error in (EXPIRED, BROKEN, MALFORMED):
             raise Violation(f"it goes on from {action.version} after {end.error}")
@@ -222,6 +225,8 @@ def possible(follower: Follower, server: Server) -> Iterator[tuple[Feed, str, En
     yield from ((refused, name, end) for name, end in REFUSALS.items())
     if action.do is Do.LIST:
         yield from _lists(server)
+    elif action.do is Do.PROBE:
+        yield Feed("probe"), "", End(None, QUICK)
     elif action.do is Do.WATCH_LIST:
         yield from _initial(server, marked=True)
     elif action.version is None:

@@ -285,6 +285,21 @@ class TestAgainstTheServerInMemory:
             server.create(config_map("new"))
             assert shown(until_named(stream, "new"))[-1] == "ADDED new"
 
+    def test_gone_back_while_it_was_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A watch from a version that is still to come is silent: after a lost connection that is looked into soon."""
+        monkeypatch.setattr(_following, "BRIEF_SECONDS", 1)
+        with following_api() as (server, stream):
+            server.create(config_map("kept"))
+            version = server.resource_version
+            until_synced(stream)
+            server.create(config_map("lost"))
+            until_named(stream, "lost")  # so there is a watch whose connection can be lost
+            server.go_back(version)
+            told = [event for event in until_synced(stream) if event.type is not EventType.ERROR]
+            assert sorted(shown(told)) == ["DELETED lost", "MODIFIED kept", "SYNCED"]
+            server.create(config_map("new"))
+            assert shown(until_named(stream, "new"))[-1] == "ADDED new"
+
     def test_same_version_another_state(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """After a restore even an object with the uid and version of before may be in another state."""
         monkeypatch.setattr(_following, "SILENT_SECONDS", 0.5)

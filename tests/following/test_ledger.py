@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kwsync import EventType, WatchEvent
 from kwsync._ledger import Ledger
-from kwsync._records import Change, Page, Record, record_of
+from kwsync._records import Change, Page, PlainRecord, Record, record_of
 from kwsync.errors import ErrorOrigin, local_error
 from kwsync.testing import bookmark, pod
 
@@ -128,8 +128,8 @@ class TestFullStates:
 
     def test_without_uids(self) -> None:
         """A server that gives no uid has its objects told by name alone."""
-        bare = Change(ADDED, Record(record("a").key, "", "1", b"{}"))
-        changed = Change(ADDED, Record(record("a").key, "", "2", b"{}"))
+        bare = Change(ADDED, PlainRecord(record("a").key, "", "1", b"{}"))
+        changed = Change(ADDED, PlainRecord(record("a").key, "", "2", b"{}"))
         assert tell(synced(bare), page(changed)) == ["MODIFIED a 2", "SYNCED  10"]
 
 

@@ -128,7 +128,7 @@ class TestAfterWatch:
     def test_b012_no_answer(self, error: WatchError, lasted: float) -> None:
         """B012: who cannot even connect waits a step, however long the trying took, and lists nothing."""
         action = after(watching(), error=error, connected=False, lasted=lasted, version="10").action
-        assert action == Action(Do.WATCH, "10", wait=0.0)
+        assert action == Action(Do.WATCH, "10", wait=0.0, brief=True)
 
     @pytest.mark.parametrize("error", OTHERS, ids=str)
     @pytest.mark.parametrize("lasted", [0.0, LONG])
@@ -151,12 +151,13 @@ class TestAfterWatch:
     def test_b010_broken(self, error: WatchError, lasted: float, alive: bool) -> None:
         """A connection that breaks or falls silent is nothing special: the same version, at once, without a list."""
         action = after(watching(), error=error, lasted=lasted, alive=alive, version="11").action
-        assert action == Action(Do.WATCH, "11")
+        assert action == Action(Do.WATCH, "11", brief=True)
 
     @pytest.mark.parametrize("error", [LOST, SILENT], ids=str)
     def test_b012_broken_at_once(self, error: WatchError) -> None:
         """But one that breaks at once and has told nothing counts as a failure: the same version, after a step."""
-        assert after(watching(), error=error, lasted=0.5, version="10").action == Action(Do.WATCH, "10", wait=0.0)
+        action = after(watching(), error=error, lasted=0.5, version="10").action
+        assert action == Action(Do.WATCH, "10", wait=0.0, brief=True)
 
     def test_quick_restarts_are_few(self) -> None:
         """A watch that tells something and ends, again and again, is followed at once the first time alone."""
@@ -205,6 +206,54 @@ class TestAfterWatch:
         for _ in range(100):
             state = after(state, lasted=10.0, error=SILENT, connected=False, version="10")
             assert state.action.do is Do.WATCH
+
+
+class TestProbe:
+    """A server that has gone back in time accepts a watch from a version that is still to come, and is silent (E6)."""
+
+    def test_silent_after_a_lost_connection(self) -> None:
+        """The first watch after a lost connection is brief; if it is silent, the server is asked how far it is."""
+        state = after(watching(), error=LOST, lasted=LONG, version="10")
+        assert state.action == Action(Do.WATCH, "10", brief=True)
+        assert after(state, lasted=10.0, version="10").action == Action(Do.PROBE, "10")
+
+    def test_alive_after_a_lost_connection(self) -> None:
+        """Where it tells of a change or sends a bookmark nothing is asked."""
+        state = after(watching(), error=LOST, lasted=LONG, version="10")
+        assert after(state, lasted=10.0, alive=True, version="11").action == Action(Do.WATCH, "11")
+
+    def test_silent_after_a_clean_end(self) -> None:
+        """Nor after a clean end: silence is usual."""
+        state = after(watching(), lasted=LONG, version="10")
+        assert after(state, lasted=10.0, version="10").action == Action(Do.WATCH, "10")
+
+    def test_not_behind(self) -> None:
+        """A server that is not behind is watched again at once, as long as ever, and not asked again."""
+        state = after(at(Action(Do.PROBE, "10"), suspect=True), alive=True, version="10")
+        assert state.action == Action(Do.WATCH, "10")
+        assert after(state, lasted=LONG, version="10").action == Action(Do.WATCH, "10")
+
+    def test_behind(self) -> None:
+        """A server that is behind has gone back in time, and is listed."""
+        assert after(at(Action(Do.PROBE, "10")), alive=True, rewound=True, version="10").action == AGAIN
+
+    @pytest.mark.parametrize("error", [LOST, SILENT, *TOO_MANY], ids=str)
+    def test_no_answer(self, error: WatchError) -> None:
+        """It is asked again where there was no answer, or no time for one."""
+        action = after(at(Action(Do.PROBE, "10")), complete=False, error=error, version="10").action
+        assert action == Action(Do.PROBE, "10", wait=error.retry_after or 0.0)
+
+    @pytest.mark.parametrize("error", [*EXPIRED, *OTHERS], ids=str)
+    def test_refused(self, error: WatchError) -> None:
+        """Any other error means a list."""
+        assert after(at(Action(Do.PROBE, "10")), complete=False, error=error, version="10").action == AGAIN
+
+    @pytest.mark.parametrize("version", ["a1", "01"])
+    def test_not_comparable(self, version: str) -> None:
+        """Versions that cannot be compared are not asked about."""
+        state = after(watching(), error=LOST, lasted=LONG, version=version)
+        assert state.action == Action(Do.WATCH, version)
+        assert after(state, lasted=10.0, version=version).action == Action(Do.WATCH, version)
 
 
 class TestAfterWatchList:
@@ -323,11 +372,12 @@ def outcomes(draw: st.DrawFn, lasted: st.SearchStrategy[float]) -> Callable[[Sta
 
     def make(state: State, moment: float) -> Outcome:
         do = state.action.do
-        complete = {Do.LIST: error is None, Do.WATCH: True, Do.WATCH_LIST: whole}[do]
+        complete = {Do.LIST: error is None, Do.WATCH: True, Do.WATCH_LIST: whole, Do.PROBE: error is None}[do]
         return Outcome(
             at=moment + seconds,
             lasted=seconds,
-            version=version,
+            version=state.action.version if do is Do.PROBE else version,
+            rewound=do is Do.PROBE and error is None and alive,
             complete=complete,
             alive=complete and (alive or do is not Do.WATCH),
             connected=connected or error is None or error.origin not in (ErrorOrigin.NETWORK, ErrorOrigin.TIMEOUT),
@@ -375,7 +425,7 @@ def test_never_from_a_version_that_nobody_told(state: State, made: list[Any]) ->
     """Whatever comes: a watch begins at the start's version, or at the one that the last outcome told."""
     last = state.action.version
     for _, now, outcome in run(RULES, state, made):
-        assert now.action.version == (last if now.action.do is Do.WATCH else None)
+        assert now.action.version == (last if now.action.do in (Do.WATCH, Do.PROBE) else None)
         last = outcome.version
 
 

@@ -355,6 +355,17 @@ class TestSilence:
         told, requests = after(Head(), Stall(1.1), End())
         assert (told, requests) == ([], ["WATCH 10"])
 
+    def test_silent_after_a_lost_connection(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """E6: the first watch after a lost connection is brief, and where it is silent one small question follows."""
+        monkeypatch.setattr(_following, "BRIEF_SECONDS", 3)
+        quiet = [Head(), Stall(1.1), End()]
+        with following(listed("10"), [Head(), Rst()], quiet, listed("10"), default=GOES_ON) as (server, stream):
+            until_synced(stream)
+            assert shown(until_named(stream, "z")) == ["ERROR NETWORK", "ADDED z"]
+            assert asked(server) == ["LIST", "WATCH 10", "WATCH 10", "LIST", "WATCH 10"]
+            brief, probe = server.requests[2], server.requests[3]
+            assert (brief.query["timeoutSeconds"], probe.query["limit"]) == ("3", "1")
+
     def test_its_own_deadline_is_told_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A stream that outlives its window is one ERROR, however much it still tells."""
         monkeypatch.setattr(_watch, "GRACE_SECONDS", -0.8)

@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from kwsync import EventType, ObjectKey
 from kwsync._deliveries import SYNCED, Deliveries, Delivery, added, deleted, merge, missed, modified
 from kwsync._keeper import differences
-from kwsync._records import Record
+from kwsync._records import PlainRecord, Record
 
 
 def state(version: int, uid: str = "u", name: str = "a") -> Record:
     """One state of an object."""
-    return Record(ObjectKey("default", name), uid, str(version), b"{}")
+    return PlainRecord(ObjectKey("default", name), uid, str(version), b"{}")
 
 
 def told(deliveries: Deliveries) -> list[str]:

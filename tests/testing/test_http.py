@@ -15,8 +15,8 @@ from kwsync.testing._server import LoopbackServer
 from tests.testing.raw_client import Connect, RawClient
 
 MIB = 1 << 20
-GET = b"GET /version HTTP/1.1\r\n"
-POST = b"POST /api/v1/namespaces/default/configmaps HTTP/1.1\r\n"
+GET = b"GET /version HTTP/1.1\r\nHost: h\r\n"
+POST = b"POST /api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: h\r\n"
 
 
 @pytest.fixture(params=["scripted", "api"])
@@ -45,17 +45,17 @@ NONSENSE = {
     "chunk-endless-size": POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1" * 5000,
     "chunk-unfinished": POST + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabcde\r\n",
     "trailers-endless": POST + b"Transfer-Encoding: chunked\r\n\r\n0\r\n" + b"X: y\r\n" * 2000,
-    "target-bracket": b"GET //[ HTTP/1.1\r\n\r\n",
-    "target-absolute-bracket": b"GET http://[/ HTTP/1.1\r\n\r\n",
-    "target-absolute-empty": b"GET http:// HTTP/1.1\r\n\r\n",
-    "target-relative": b"GET version HTTP/1.1\r\n\r\n",
-    "target-empty": b"GET  HTTP/1.1\r\n\r\n",
-    "target-fragment": b"GET /version#x HTTP/1.1\r\n\r\n",
-    "target-not-ascii": b"GET /\xff HTTP/1.1\r\n\r\n",
-    "escape-word": b"GET /%zz HTTP/1.1\r\n\r\n",
-    "escape-short": b"GET /% HTTP/1.1\r\n\r\n",
-    "escape-in-query": b"GET /version?a=%4 HTTP/1.1\r\n\r\n",
-    "connect-path": b"CONNECT /version HTTP/1.1\r\n\r\n",
+    "target-bracket": b"GET //[ HTTP/1.1\r\nHost: h\r\n\r\n",
+    "target-absolute-bracket": b"GET http://[/ HTTP/1.1\r\nHost: h\r\n\r\n",
+    "target-absolute-empty": b"GET http:// HTTP/1.1\r\nHost: h\r\n\r\n",
+    "target-relative": b"GET version HTTP/1.1\r\nHost: h\r\n\r\n",
+    "target-empty": b"GET  HTTP/1.1\r\nHost: h\r\n\r\n",
+    "target-fragment": b"GET /version#x HTTP/1.1\r\nHost: h\r\n\r\n",
+    "target-not-ascii": b"GET /\xff HTTP/1.1\r\nHost: h\r\n\r\n",
+    "escape-word": b"GET /%zz HTTP/1.1\r\nHost: h\r\n\r\n",
+    "escape-short": b"GET /% HTTP/1.1\r\nHost: h\r\n\r\n",
+    "escape-in-query": b"GET /version?a=%4 HTTP/1.1\r\nHost: h\r\n\r\n",
+    "connect-path": b"CONNECT /version HTTP/1.1\r\nHost: h\r\n\r\n",
     "colon-missing": GET + b"Host\r\n\r\n",
     "name-empty": GET + b": x\r\n\r\n",
     "name-spaced": GET + b"Host : x\r\n\r\n",
@@ -66,8 +66,8 @@ NONSENSE = {
     "carriage-return": GET + b"A: x\ry\r\n\r\n",
     "version": b"GET /version HTTP/2.0\r\n\r\n",
     "version-word": b"GET /version HTTP/1.x\r\n\r\n",
-    "method": b"G\x00T /version HTTP/1.1\r\n\r\n",
-    "words": b"GET /ver sion HTTP/1.1\r\n\r\n",
+    "method": b"G\x00T /version HTTP/1.1\r\nHost: h\r\n\r\n",
+    "words": b"GET /ver sion HTTP/1.1\r\nHost: h\r\n\r\n",
     "empty": b"\r\n\r\n",
     "tls": b"\x16\x03\x01\x00",
 }
@@ -79,6 +79,28 @@ OTHER_REFUSALS = {
     "headers-complete": (GET + b"A: x\r\n" * 1200 + b"\r\n", b"431 "),
     "expectation": (POST + b"Expect: tea\r\n\r\n", b"417 "),
     "encoding": (POST + b"Transfer-Encoding: gzip, chunked\r\n\r\n", b"501 "),
+}
+HOSTS = {
+    "host-missing": (b"GET /version HTTP/1.1\r\n\r\n", 400),
+    "host-missing-absolute": (b"GET http://example.com/version HTTP/1.1\r\n\r\n", 400),
+    "host-missing-before-1.1": (b"GET /version HTTP/1.0\r\n\r\n", 200),
+    "host-twice": (GET + b"Host: h\r\n\r\n", 400),
+    "host-twice-before-1.1": (b"GET /version HTTP/1.0\r\nHost: h\r\nHost: h\r\n\r\n", 400),
+    **{
+        f"host-{name}": (b"GET /version HTTP/1.1\r\nHost: " + host + b"\r\n\r\n", status)
+        for name, host, status in (
+            ("empty", b"", 200),
+            ("words", b"a b", 400),
+            ("path", b"a/b", 400),
+            ("user", b"user@h", 400),
+            ("not-ascii", b"\xe9", 400),
+            ("quoted", b'"h"', 400),
+            ("question", b"h?", 400),
+            ("address", b"[::1]:80", 200),
+            ("bracket", b"[::1", 200),
+            ("marks", b"~!$&'()*+,;=._-:%41", 200),
+        )
+    },
 }
 PATHS = [
     ("HEAD", "/readyz", 200),
@@ -118,6 +140,13 @@ class TestNonsense:
         any_server.wait_until_idle()
         assert (len(any_server.bad_requests), any_server.failures) == (1, [])
 
+    @pytest.mark.parametrize(("sent", "status"), HOSTS.values(), ids=HOSTS)
+    def test_host(self, connect: Connect, any_server: LoopbackServer, sent: bytes, status: int) -> None:
+        """A request says its host once, in letters that a host has; before HTTP/1.1 it may be left out."""
+        client = connect(any_server)
+        client.socket.sendall(sent.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
+        assert client.read_all().startswith(b"HTTP/1.1 %d " % status)
+
     def test_over_tls(self, connect: Connect, ca: TestCA) -> None:
         """The refusal arrives through TLS, too, and the stream has its proper end."""
         with ApiServer(tls=ca) as server:
@@ -130,12 +159,12 @@ class TestSense:
     @pytest.mark.parametrize(
         "sent",
         [
-            b"GET http://example.com/version?x=y HTTP/1.1\r\n\r\n",
-            b"GET /version?x=%41&y=[a|b] HTTP/1.1\r\nA:\r\nB:  \t x \t\r\n\r\n",
-            b"GET /version HTTP/1.1\r\nContent-Length: 0\r\n\r\n",
-            b"POST /version HTTP/1.1\r\nContent-Length: 005\r\n\r\nhello",
-            b"GET /version HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n5 ;a=b\r\nhello\r\n0\r\nA: b\r\n\r\n",
-            b"GET /version HTTP/1.1\r\nA: \xe4\r\n\r\n",
+            b"GET http://example.com/version?x=y HTTP/1.1\r\nHost: h\r\n\r\n",
+            b"GET /version?x=%41&y=[a|b] HTTP/1.1\r\nHost: h\r\nA:\r\nB:  \t x \t\r\n\r\n",
+            b"GET /version HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n",
+            b"POST /version HTTP/1.1\r\nHost: h\r\nContent-Length: 005\r\n\r\nhello",
+            GET + b"Transfer-Encoding: Chunked\r\n\r\n5 ;a=b\r\nhello\r\n0\r\nA: b\r\n\r\n",
+            b"GET /version HTTP/1.1\r\nHost: h\r\nA: \xe4\r\n\r\n",
         ],
         ids=["absolute", "query", "no-body", "zeros", "chunked", "latin-1"],
     )
@@ -257,7 +286,8 @@ class TestSize:
         with ApiServer() as server:
             client = connect(server)
             client.socket.sendall(
-                b"DELETE /api/v1/namespaces/default/configmaps/a HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (4 * MIB)
+                b"DELETE /api/v1/namespaces/default/configmaps/a HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n"
+                % (4 * MIB)
             )
             client.socket.sendall(b" " * (4 * MIB))
             assert client.read_all().startswith(b"HTTP/1.1 413 ")
@@ -285,7 +315,7 @@ class TestHead:
     def test_no_body(self, connect: Connect, any_server: LoopbackServer, target: str) -> None:
         """HEAD has no body, and the connection serves the next request."""
         client = connect(any_server)
-        client.socket.sendall(f"HEAD {target} HTTP/1.1\r\n\r\n".encode())
+        client.socket.sendall(f"HEAD {target} HTTP/1.1\r\nHost: h\r\n\r\n".encode())
         client.read_head()
         client.socket.sendall(GET + b"Connection: close\r\n\r\n")
         assert client.read_all().startswith(b"HTTP/1.1 200 OK\r\n")
@@ -315,12 +345,18 @@ class TestPaths:
         """Which methods a path has, as seen at a real server; and two slashes are never one."""
         with ApiServer() as server:
             client = connect(server)
-            client.socket.sendall(f"{method} {path} HTTP/1.1\r\nConnection: close\r\n\r\n".encode())
+            client.socket.sendall(f"{method} {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n".encode())
             assert client.read_all().startswith(f"HTTP/1.1 {status} ".encode())
 
 
 PIECES = [
-    *(GET, POST, b"DELETE /api/v1/pods HTTP/1.1\r\n", b"HEAD / HTTP/1.1\r\n", b"GET http://h/api?watch=1 HTTP/1.1\r\n"),
+    *(
+        GET,
+        POST,
+        b"DELETE /api/v1/pods HTTP/1.1\r\nHost: h\r\n",
+        b"HEAD / HTTP/1.1\r\nHost: h\r\n",
+        b"GET http://h/api?watch=1 HTTP/1.1\r\nHost: h\r\n",
+    ),
     *(
         b"GET /api/v1/pods?watch=1&timeoutSeconds=1&resourceVersion=",
         b"%",

@@ -11,7 +11,7 @@ import pytest
 from kwsync.testing import ApiServer
 from tests.controlplane.server import ControlPlane
 from tests.testing.raw_client import LIMIT_SECONDS
-from tests.testing.test_http import NONSENSE, OTHER_REFUSALS, PATHS
+from tests.testing.test_http import HOSTS, NONSENSE, OTHER_REFUSALS, PATHS
 
 pytestmark = pytest.mark.slow
 
@@ -41,13 +41,14 @@ STRICTER = {
 REQUESTS = {
     **{name: sent for name, sent in NONSENSE.items() if name != "tls"},
     **{name: sent for name, (sent, _) in OTHER_REFUSALS.items() if name != "headers"},
-    **{f"{method} {path}": f"{method} {path} HTTP/1.1\r\n\r\n".encode() for method, path, _ in PATHS},
+    **{name: sent for name, (sent, _) in HOSTS.items()},
+    **{f"{method} {path}": f"{method} {path} HTTP/1.1\r\nHost: h\r\n\r\n".encode() for method, path, _ in PATHS},
 }
 
 
 def status(port: int, context: ssl.SSLContext, token: str, sent: bytes) -> int:
     """The status code of the answer."""
-    headers = f"\r\nHost: x\r\nAuthorization: Bearer {token}\r\n".encode()
+    headers = f"\r\nAuthorization: Bearer {token}\r\n".encode()
     plain = socket.create_connection(("127.0.0.1", port), timeout=LIMIT_SECONDS)
     with context.wrap_socket(plain, server_hostname="127.0.0.1") as client, client.makefile("rb") as answer:
         client.sendall(sent.replace(b"\r\n", headers, 1))

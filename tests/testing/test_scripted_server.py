@@ -86,7 +86,9 @@ def test_chunked_request_body(connect: Connect, server: ScriptedServer) -> None:
     """A chunked request body is put together."""
     server.add(Http(200))
     client = connect(server)
-    client.socket.sendall(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1;x\r\nd\r\n0\r\n\r\n")
+    client.socket.sendall(
+        b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1;x\r\nd\r\n0\r\n\r\n"
+    )
     client.read_head()
     assert server.requests[0].body == b"abcd"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import queue
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
@@ -13,7 +14,8 @@ from typing import Any
 import pytest
 
 from kwsync import ShutDown, WorkQueue, _delays, _queue, _worklist
-from tests.working.support import Clock, drained, in_background
+from kwsync._cancel import Gate
+from tests.working.support import LIMIT, Clock, drained, in_background
 
 FILES = {module.__file__ for module in (_queue, _worklist, _delays)}
 
@@ -24,6 +26,8 @@ class Interruption:
     def __init__(self, event: str, number: int, handler: Callable[[], object]) -> None:
         self._event, self._left, self._handler = event, number, handler
         self.happened = False
+        self.waits = False
+        """It happened just before the thread goes to sleep, since its number lies behind that."""
 
     def __enter__(self) -> Interruption:
         sys._getframe().f_trace_opcodes = True  # without which Python 3.12 has no instructions to trace
@@ -35,16 +39,22 @@ class Interruption:
         sys.settrace(self._before)
 
     def _trace(self, frame: FrameType, event: str, argument: object) -> Any:
+        if frame.f_code is Gate.wait.__code__ and not self.happened:
+            self.waits = True
+            self._happen()
         if frame.f_code.co_filename not in FILES:
             return None
         frame.f_trace_opcodes = self._event == "opcode"
         if event == self._event and not self.happened and self._counts(frame):
             self._left -= 1
             if self._left < 0:
-                self.happened = True
-                sys.settrace(None)
-                self._handler()
+                self._happen()
         return self._trace
+
+    def _happen(self) -> None:
+        self.happened = True
+        sys.settrace(None)
+        self._handler()
 
     def _counts(self, frame: FrameType) -> bool:
         """Python looks for signals after calls, never between a lock and its block, where a tracer does look."""
@@ -153,26 +163,26 @@ def test_shut_down_in_a_handler(step: str) -> None:
         number += 1
 
 
-def test_shut_down_before_waiting() -> None:
-    """A handler that shuts down, or adds, at any instruction before `get` waits, ends the wait."""
-    for shuts_down in (True, False):
-        number, happened = 0, True
-        while happened:
-            work: WorkQueue[str] = WorkQueue()
-            handler = work.shut_down if shuts_down else lambda work=work: work.add("a")
-            with Interruption("opcode", number, handler) as interruption:
-                try:
-                    found = work.get(timeout=0.02 if number < 40 else 0.001)
-                except (ShutDown, queue.Empty) as error:
-                    found = type(error).__name__
-            happened = interruption.happened
-            if found == "Empty":  # it came after the wait
-                assert (work.is_shut_down, drained(work)) == (
-                    (True, []) if shuts_down else (False, ["a"])
-                ) or not happened
-            else:
-                assert found == ("ShutDown" if shuts_down else "a")
-            number += 1
+@pytest.mark.parametrize("delayed", [True, False])
+@pytest.mark.parametrize("shuts_down", [True, False])
+def test_before_waiting(shuts_down: bool, delayed: bool) -> None:
+    """A handler that shuts down, or adds, at any instruction before `get` waits, ends the wait at once."""
+    number, waits = 0, False
+    while not waits:
+        work: WorkQueue[str] = WorkQueue()
+        if delayed:
+            work.add_after("later", 1000)
+        start = time.monotonic()
+        with Interruption("opcode", number, work.shut_down if shuts_down else lambda work=work: work.add("a")) as one:  # type: ignore[misc]
+            try:
+                found = work.get(LIMIT)
+            except ShutDown:
+                found = "ShutDown"
+        assert (found, one.happened) == ("ShutDown" if shuts_down else "a", True), f"instruction {number}"
+        assert time.monotonic() - start < LIMIT / 2, f"slept after instruction {number}"
+        waits = one.waits
+        number += 1
+    assert number > 50
 
 
 @pytest.mark.parametrize("step", [step for step in STEPS if step != "get"])
@@ -199,3 +209,17 @@ def test_a_handler_that_raises(step: str) -> None:
 
 def _raise() -> None:
     raise KeyboardInterrupt
+
+
+def test_the_first_delay_raises() -> None:
+    """What is delayed, if only by half, is looked for in time: no later time than its own is called the nearest."""
+    number, happened = 0, True
+    while happened:
+        delays: _delays.Delays[str] = _delays.Delays()
+        with Interruption("line", number, _raise) as interruption, suppress(KeyboardInterrupt):
+            delays.put("a", 1.0)
+        happened = interruption.happened
+        assert "a" not in delays or delays.next_due <= 1.0, f"line {number}"
+        assert list(delays.due(2.0)) in ([], [("a", 1.0)])
+        number += 1
+    assert number > 5

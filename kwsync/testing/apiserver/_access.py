@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kwsync.testing._request import Request
 from kwsync.testing.apiserver import _status
+from kwsync.testing.apiserver._impersonation import ANONYMOUS, check_persona, wanted_persona
 from kwsync.testing.apiserver._target import Target
 
-ANONYMOUS = "system:anonymous"
-"""The user without credentials (auth-403-anonymous)."""
 MASTERS = "system:masters"
 """The group that may do everything, whatever the rules say."""
 
@@ -98,7 +98,15 @@ class Access:
         return token in self._tokens
 
     def authenticate(self, request: Request) -> User:
-        """The user who sends a request; 401 for an unknown token, and for nobody where somebody must be."""
+        """The user for whom a request is made; 401 for an unknown token, and for nobody where somebody must be."""
+        user = self._sender(request)
+        persona = wanted_persona(request.headers)
+        if persona is None:
+            return user
+        check_persona(persona, user.name, functools.partial(self.allows, user))
+        return User(persona.name, persona.all_groups)
+
+    def _sender(self, request: Request) -> User:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             user = self._tokens.get(token.strip())

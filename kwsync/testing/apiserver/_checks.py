@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kwsync.testing.apiserver._target import VERBS
 
@@ -31,6 +31,19 @@ def as_version(resource_version: object) -> int:
     return int(text)
 
 
+def check_bounds(name: str, number: object, size: object) -> None:
+    """Two limits."""
+    check_whole(name, number, 0)
+    check_whole(f"{name}_bytes", size, 0)
+
+
+def check_period(name: str, value: object) -> None:
+    """A time, which ends, and is one."""
+    check_seconds(name, value)
+    if not value:
+        raise ValueError(f"{name} must be more than 0")
+
+
 def check_seconds(name: str, value: object) -> None:
     """A time, which ends."""
     if not isinstance(value, int | float) or isinstance(value, bool):
@@ -52,11 +65,20 @@ def check_failure(code: object) -> None:
         raise ValueError(f"a failure has a code from 400 to 599, not {code}")
 
 
-def check_verb(verb: object) -> None:
-    """One of the verbs that rights are given for."""
+def check_verb(verb: object, *more: str) -> None:
+    """One of the verbs of requests, or *more*."""
     check_text("verb", verb)
-    if verb not in VERBS:
-        raise ValueError(f"there is no verb {verb!r}; there are {', '.join(VERBS)}")
+    if verb not in (*VERBS, *more):
+        raise ValueError(f"there is no verb {verb!r}; there are {', '.join((*VERBS, *more))}")
+
+
+def check_patch(patch: object, patch_type: object, known: Collection[object]) -> None:
+    """A mapping, or the list of operations of a JSON patch."""
+    if patch_type not in known:
+        raise ValueError(f"patch_type must be one of {', '.join(map(str, known))}, not {patch_type!r}")
+    wanted, words = (Sequence, "a list of operations") if patch_type == "json" else (Mapping, "a mapping")
+    if not isinstance(patch, wanted) or isinstance(patch, str | bytes):
+        raise TypeError(f"a patch of the type {patch_type} is {words}, not {patch!r}")
 
 
 def check_resource(resource: str) -> None:

@@ -8,19 +8,17 @@ from kwsync.testing.apiserver._defaults_pod import filled, template
 
 Object = dict[str, Any]
 
-_ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": "25%"}}
-_DEPLOYMENT = {"strategy": _ROLLING, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600}
+_ROLLING_TYPE = "RollingUpdate"
+_ROLLING: Object = {"maxUnavailable": "25%", "maxSurge": "25%"}
+_ROLLING_SET: Object = {"maxUnavailable": 1, "maxSurge": 0}
+_DEPLOYMENT = {"revisionHistoryLimit": 10, "progressDeadlineSeconds": 600}
 _STATEFUL_SET = {
     "serviceName": "",
     "podManagementPolicy": "OrderedReady",
-    "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
     "revisionHistoryLimit": 10,
     "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
 }
-_DAEMON_SET = {
-    "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}},
-    "revisionHistoryLimit": 10,
-}
+_DAEMON_SET = {"revisionHistoryLimit": 10}
 _JOB = {
     "parallelism": 1,
     "completions": 1,
@@ -60,25 +58,36 @@ def complete_controller(object: Object) -> None:
 def complete_deployment(object: Object) -> None:
     """A rolling update."""
     complete_workload(object)
-    _fill(object, _DEPLOYMENT)
+    _fill(object, _DEPLOYMENT, strategy=_rolling(object, "strategy", _ROLLING))
 
 
 def complete_stateful_set(object: Object) -> None:
     """One after the other."""
     complete_workload(object)
-    _fill(object, _STATEFUL_SET)
+    given = object["spec"].get("updateStrategy") or {}
+    # One that says its type and nothing else is left alone, other than those of the other kinds.
+    rolling = given if given == {"type": _ROLLING_TYPE} else _rolling(object, "updateStrategy", {"partition": 0})
+    _fill(object, _STATEFUL_SET, updateStrategy=rolling)
 
 
-def _fill(object: Object, defaults: Object) -> None:
+def _rolling(object: Object, field: str, defaults: Object) -> Object:
+    """A strategy, which is a rolling update with these numbers unless it says otherwise."""
+    strategy = {"type": _ROLLING_TYPE, **(object["spec"].get(field) or {})}
+    if strategy["type"] != _ROLLING_TYPE:
+        return strategy
+    return {**strategy, "rollingUpdate": {**defaults, **(strategy.get("rollingUpdate") or {})}}
+
+
+def _fill(object: Object, defaults: Object, **strategy: Object) -> None:
     """Defaults for an object that has a template: others are not worth it."""
     if "template" in object["spec"]:
-        object["spec"] = filled(object["spec"], defaults)
+        object["spec"] = {**filled(object["spec"], defaults), **strategy}
 
 
 def complete_daemon_set(object: Object) -> None:
     """A pod at a time."""
     object["spec"] = _with_template(object.get("spec") or {})
-    _fill(object, _DAEMON_SET)
+    _fill(object, _DAEMON_SET, updateStrategy=_rolling(object, "updateStrategy", _ROLLING_SET))
 
 
 def complete_job(object: Object) -> None:

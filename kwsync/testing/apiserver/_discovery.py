@@ -115,8 +115,9 @@ def _storage_version_hash(kind: Kind) -> str:
 
 
 def subresources_of(kind: Kind) -> list[str]:
-    """Those that this server has, in the alphabetical order of the documents."""
-    return [name for name, has in (("scale", kind.has_scale), ("status", kind.has_status)) if has]
+    """Those that this server has, in the order of the documents: alphabetical, but for custom kinds."""
+    found = [name for name, has in (("scale", kind.scale is not None), ("status", kind.has_status)) if has]
+    return found[::-1] if kind.custom else found
 
 
 def verbs_of(kind: Kind) -> list[str]:

@@ -26,7 +26,7 @@ _REASONS = {
     504: "Timeout",
 }
 _ANYWHERE = ("drop", "reset", "stall", "cut_line", "cut_chunk", "gzip", "answer")
-_OF_WATCHES = ("end", "error", "lose")
+_OF_WATCHES = ("end", "error", "lose", "duplicate")
 _WITHOUT_AFTER = ("drop", "reset", "stall", "answer")
 
 
@@ -124,6 +124,11 @@ class Fault:
     def lose_deletion(cls, count: int = 1) -> Fault:
         """A watch is not told of the next *count* deletions."""
         return cls("lose", count=count)
+
+    @classmethod
+    def duplicate(cls, after: int = 0) -> Fault:
+        """A watch gets its next event twice, and goes on."""
+        return cls("duplicate", after)
 
 
 def _error(code: int, message: str, reason: str | None, retry_after: int | None, text: bool) -> _status.ApiError:

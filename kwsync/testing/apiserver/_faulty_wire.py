@@ -15,6 +15,8 @@ from kwsync.testing.apiserver._reply import Reply, compressed, error_reply
 from kwsync.testing.apiserver._wire import END, Headers, Wire
 
 _HALVING = ("drop", "reset", "stall", "cut_chunk")
+_OF_EVENTS = ("cut_line", "cut_chunk", "duplicate")
+"""What waits for the event that it happens to."""
 _DELETED = b'{"type":"DELETED"'
 
 Send = Callable[[Sequence[bytes]], None]
@@ -92,7 +94,7 @@ class FaultyWire(Wire):
         self._strike_if_due()
 
     def _strike_if_due(self) -> None:
-        if not self._over and not self._left and not self._fault.what.startswith("cut"):
+        if not self._over and not self._left and self._fault.what not in _OF_EVENTS:
             self._over = True
             self._strike()
 
@@ -113,9 +115,15 @@ class FaultyWire(Wire):
                 send(good)
             self._strike_if_due()
             if lines and not self._over:
-                self._cut(lines[0])
+                lines = self._spoilt_lines(lines)
         if lines:
             send(lines)
+
+    def _spoilt_lines(self, lines: Sequence[bytes]) -> Sequence[bytes]:
+        self._over = True
+        if self._fault.what != "duplicate":
+            self._cut(lines[0])
+        return [lines[0], *lines]
 
     def _without_lost(self, lines: Sequence[bytes]) -> Sequence[bytes]:
         if not self._losses:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kwsync.testing.apiserver._go_time import SECONDS_LAYOUT, is_time, why_no_time
+
 _WORDS = {str: "string", bool: "bool", list: "array", dict: "object"}
 _SIZES = {"int32": 2**31, "int64": 2**63}
 _BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -61,9 +63,9 @@ class Base64(Scalar):
 
     def fits(self, value: Any) -> bool:
         """As above."""
-        return value is None or (isinstance(value, str) and not self.wrong_byte(value))
+        return value is None or (isinstance(value, str) and not self.flaw(value))
 
-    def wrong_byte(self, text: str) -> str:
+    def flaw(self, text: str) -> str:
         """Go's words about the first byte that cannot be there."""
         try:
             base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
@@ -71,6 +73,18 @@ class Base64(Scalar):
             wrong = (index for index, letter in enumerate(text) if letter not in _BASE64)
             return f"illegal base64 data at input byte {next(wrong, len(text) // 4 * 4)}"
         return ""
+
+
+class Time(Scalar):
+    """A moment, which is a string in JSON."""
+
+    def fits(self, value: Any) -> bool:
+        """As above."""
+        return value is None or (isinstance(value, str) and is_time(value, SECONDS_LAYOUT))
+
+    def flaw(self, text: str) -> str:
+        """Go's words about where it stops to be one."""
+        return why_no_time(text, SECONDS_LAYOUT)
 
 
 @dataclass(frozen=True)
@@ -182,6 +196,7 @@ FLAG = Scalar("bool", bool)
 INT32 = Whole("int32", int)
 INT64 = Whole("int64", int)
 BYTES = Base64("[]uint8")
+TIME = Time()
 QUANTITY = Scalar("resource.Quantity", (str, int, float))
 TEXTS = Each("[]string", TEXT)
 LABELS = Named("map[string]string", TEXT)
@@ -199,8 +214,8 @@ def type_error(schema: Schema, value: Any, path: str = "", owner: str = "") -> s
     if error := schema.mismatch(value):
         place = f"struct field {owner}.{path}" if path else "value"
         return f"json: cannot unmarshal {error} into Go {place} of type {schema.go}"
-    if isinstance(schema, Base64):
-        return schema.wrong_byte(value)
+    if isinstance(schema, Base64 | Time):
+        return schema.flaw(value)
     found = (type_error(*part) for part in schema.parts(value, path, owner))
     return next(filter(None, found), "")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from kwsync import _kinds
 
@@ -90,6 +90,17 @@ _DEPRECATED = {
 }
 
 
+class ScalePaths(NamedTuple):
+    """Where a kind has what its subresource `scale` shows: names with points in between, the last perhaps empty."""
+
+    spec: str
+    status: str
+    selector: str = ""
+
+
+_BUILTIN_SCALE = ScalePaths("spec.replicas", "status.replicas")
+
+
 @dataclass(frozen=True, eq=False)
 class Kind:
     """One kind in one version; of a custom one the definition has told."""
@@ -106,7 +117,8 @@ class Kind:
     verbs: tuple[str, ...] = ALL_VERBS
     has_status: bool = False
     """Whether it has the subresource `status`, so that writes to the object leave the status alone and vice versa."""
-    has_scale: bool = False
+    scale: ScalePaths | None = None
+    """Of a kind that has the subresource `scale`."""
     has_generation: bool = False
     custom: bool = False
     selectable_fields: tuple[str, ...] = ()
@@ -150,7 +162,7 @@ def _builtin(row: _kinds.Kind) -> Kind:
         list_name=f"{row.name}List",
         verbs=_VERBS.get(row.plural, ALL_VERBS),
         has_status=row.plural in _WITH_STATUS,
-        has_scale=row.plural in _WITH_SCALE,
+        scale=_BUILTIN_SCALE if row.plural in _WITH_SCALE else None,
         has_generation=row.plural in _WITH_GENERATION,
         deprecation=_DEPRECATED.get(row.plural, ""),
     )
@@ -160,6 +172,12 @@ def custom_kinds(definition: Mapping[str, Any]) -> list[Kind]:
     """The kinds that a CustomResourceDefinition makes: one for each version that is served."""
     spec = definition["spec"]
     return [_custom(spec, version) for version in spec["versions"] if version.get("served")]
+
+
+def stored_kind(definition: Mapping[str, Any]) -> Kind:
+    """The kind as objects of it are stored, whether any version is served or not."""
+    spec = definition["spec"]
+    return _custom(spec, next(version for version in spec["versions"] if version.get("storage")))
 
 
 def _custom(spec: Mapping[str, Any], version: Mapping[str, Any]) -> Kind:
@@ -176,12 +194,20 @@ def _custom(spec: Mapping[str, Any], version: Mapping[str, Any]) -> Kind:
         list_name=names.get("listKind") or f"{names['kind']}List",
         categories=tuple(names.get("categories") or ()),
         has_status="status" in subresources,
+        scale=_scale_paths(subresources.get("scale")),
         has_generation=True,
         custom=True,
         selectable_fields=tuple(field["jsonPath"] for field in version.get("selectableFields") or ()),
         columns=tuple(version.get("additionalPrinterColumns") or ()),
         deprecation=_deprecation(spec, version),
     )
+
+
+def _scale_paths(scale: Mapping[str, Any] | None) -> ScalePaths | None:
+    if scale is None:
+        return None
+    fields = ("specReplicasPath", "statusReplicasPath", "labelSelectorPath")
+    return ScalePaths(*((scale.get(field) or "").removeprefix(".") for field in fields))
 
 
 def _deprecation(spec: Mapping[str, Any], version: Mapping[str, Any]) -> str:
@@ -196,12 +222,14 @@ class Catalog:
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
         self.kinds = list(kinds)
+        self.defined: frozenset[Resource] = frozenset()
+        """The custom resources that have a definition, whether it serves any version or not."""
         self._index()
 
     def _index(self) -> None:
         self._by_path = {(kind.group, kind.version, kind.plural): kind for kind in self.kinds}
         self._by_type = {(kind.api_version, kind.name): kind for kind in self.kinds}
-        self.resources = frozenset(kind.stored_as for kind in self.kinds)
+        self.resources = frozenset(kind.stored_as for kind in self.kinds) | self.defined
         """What objects are stored under."""
         self.groups = {kind.group: kind.custom for kind in reversed(self.kinds)}
         """Every group, and whether custom definitions alone have made it."""
@@ -222,9 +250,18 @@ class Catalog:
                 return kind
         return None
 
-    def replace_custom(self, group: str, plural: str, kinds: Iterable[Kind]) -> None:
+    def define(self, resource: Resource, kinds: Iterable[Kind]) -> None:
         """Serve these versions of a custom kind, and no others."""
-        kept = [kind for kind in self.kinds if not (kind.custom and (kind.group, kind.plural) == (group, plural))]
+        self.defined |= {resource}
+        self._replace(resource, kinds)
+
+    def drop(self, resource: Resource) -> None:
+        """Know a custom kind no more."""
+        self.defined -= {resource}
+        self._replace(resource, ())
+
+    def _replace(self, resource: Resource, kinds: Iterable[Kind]) -> None:
+        kept = [kind for kind in self.kinds if not (kind.custom and (kind.group, kind.plural) == resource)]
         self.kinds = kept + list(kinds)
         self._index()
 

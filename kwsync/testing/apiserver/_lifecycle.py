@@ -7,7 +7,7 @@ from typing import Any
 
 from kwsync.testing.apiserver import _status
 from kwsync.testing.apiserver._collection import MODIFIED, Version, within
-from kwsync.testing.apiserver._kind import Kind, Resource, custom_kinds
+from kwsync.testing.apiserver._kind import Kind, Resource, custom_kinds, stored_kind
 from kwsync.testing.apiserver._metadata import is_terminating, stamp, terminating
 from kwsync.testing.apiserver._storage import Storage
 
@@ -16,6 +16,7 @@ NAMESPACES: Resource = ("", "namespaces")
 DEFINITIONS: Resource = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 _GRACE_SECONDS = 30
+_IMMORTAL = ("default", "kube-system", "kube-public")
 _MOST_GRACE_SECONDS = 100 * 365 * 24 * 3600
 """A real server takes more, and loses count of it."""
 _DONE = ("Succeeded", "Failed")
@@ -59,7 +60,7 @@ def after_write(state: Storage, kind: Kind, old: Version | None, new: Version) -
         new = state.commit(kind, MODIFIED, new.key, _established(new, stamp(state.now())), new)
     spec = new.object["spec"]
     resource = (spec["group"], spec["names"]["plural"])
-    state.catalog.replace_custom(*resource, custom_kinds(new.object))
+    state.catalog.define(resource, custom_kinds(new.object))
     _restart(state, resource)
     return new
 
@@ -87,6 +88,12 @@ def _condition(what: str, reason: str, message: str, now: str) -> dict[str, str]
 
 
 # A deletion.
+
+
+def check_mortal(kind: Kind, name: str) -> None:
+    """403 for the namespaces that a cluster needs."""
+    if kind.stored_as == NAMESPACES and name in _IMMORTAL:
+        raise _status.forbidden_because(kind.plural, name, "this namespace may not be deleted")
 
 
 def dies_in_two_steps(kind: Kind) -> bool:
@@ -124,9 +131,12 @@ def members(state: Storage, kind: Kind, holder: Version) -> list[tuple[Kind, Ver
         inside = {each.stored_as: each for each in state.catalog.kinds if each.namespaced}
         return [(each, one) for each in inside.values() for one in _inside(state, each.stored_as, holder.name)]
     spec = holder.object["spec"]
-    group, plural = spec["group"], spec["names"]["plural"]
-    custom = next((each for each in state.catalog.kinds if (each.group, each.plural) == (group, plural)), None)
-    return [(custom, one) for _, one in state.collection((group, plural)).rows()] if custom else []
+    resource = (spec["group"], spec["names"]["plural"])
+    if resource not in state.catalog.defined:
+        return []
+    # Also what no version is served of any more: it is as it was when one is served again.
+    custom = stored_kind(holder.object)
+    return [(custom, one) for _, one in state.collection(resource).rows()]
 
 
 def _inside(state: Storage, resource: Resource, namespace: str) -> list[Version]:
@@ -160,7 +170,7 @@ def finish(state: Storage, resource: Resource, key: str) -> None:
 def _unserve(state: Storage, definition: Version) -> None:
     spec = definition.object["spec"]
     resource = (spec["group"], spec["names"]["plural"])
-    state.catalog.replace_custom(*resource, ())
+    state.catalog.drop(resource)
     # It stays, empty, for whoever goes back in time.
     if resource in state.collections:
         state.collections[resource].end_watches()

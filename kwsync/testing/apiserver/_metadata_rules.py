@@ -16,7 +16,9 @@ from kwsync.testing.apiserver._names import (
 )
 
 _ANY_SEGMENT = frozenset(("roles", "rolebindings", "clusterroles", "clusterrolebindings"))
-_DNS_LABELS = (("", "namespaces"), ("", "services"))
+_SERVICES = ("", "services")
+"""Their names are checked by a newer rule, which does not look at generateName."""
+_DNS_LABELS = (("", "namespaces"), _SERVICES)
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 _MOST_ANNOTATION_BYTES = 256 * 1024
 _OWNERS = "metadata.ownerReferences"
@@ -24,6 +26,9 @@ _OWNERS = "metadata.ownerReferences"
 
 def metadata_causes(kind: Kind, metadata: Mapping[str, Any]) -> Iterator[Cause]:
     """All that is wrong with it."""
+    if metadata.get("generateName") and kind.stored_as != _SERVICES:
+        beginning = metadata["generateName"]
+        yield from (invalid("metadata.generateName", beginning, error) for error in _beginning_errors(kind, beginning))
     for error in _name_errors(kind, str(metadata["name"])):
         yield invalid("metadata.name", str(metadata["name"]), error)
     for key, value in (metadata.get("labels") or {}).items():
@@ -57,6 +62,11 @@ def _name_errors(kind: Kind, name: str) -> list[str]:
         return dns_label_errors(name)
     # An older check than that of labels, which counts bytes and says so.
     return [error.replace("bytes", "characters") for error in subdomain_errors(name)]
+
+
+def _beginning_errors(kind: Kind, beginning: str) -> list[str]:
+    """A name that is to go on may end with a hyphen."""
+    return _name_errors(kind, f"{beginning[:-2]}a" if len(beginning) > 1 and beginning.endswith("-") else beginning)
 
 
 def _finalizer_causes(finalizers: Sequence[str]) -> Iterator[Cause]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from kwsync.testing.apiserver import _bodies, _writes
 from kwsync.testing.apiserver._api import Api
+from kwsync.testing.apiserver._checks import check_patch, check_text
 from kwsync.testing.apiserver._collection import Version
 from kwsync.testing.apiserver._decode import read
 from kwsync.testing.apiserver._encode import dumps, loads
@@ -69,6 +70,7 @@ class Objects:
     ) -> Object:
         """Change an object; *patch_type* is merge, json, strategic or apply."""
         kind = self._named(resource)
+        check_patch(patch, patch_type, _PATCH_TYPES)
         options = _writes.WriteOptions(subresource=subresource, field_manager="kwsync-testing")
         body = _as_sent(patch)
         media_type = _PATCH_TYPES[patch_type]
@@ -103,6 +105,8 @@ class Objects:
         return [_shown(kind, version) for version in found]
 
     def _typed(self, object: Mapping[str, Any]) -> tuple[Kind, Object]:
+        if not isinstance(object, Mapping):
+            raise TypeError(f"an object is a mapping with apiVersion, kind and metadata, not {object!r}")
         copied: Object = _as_sent(object)
         kind = self._api.state.catalog.of(copied.get("apiVersion"), copied.get("kind"))
         if kind is None:
@@ -110,6 +114,7 @@ class Objects:
         return kind, copied
 
     def _named(self, resource: str) -> Kind:
+        check_text("resource", resource)
         kind = self._api.state.catalog.named(resource)
         if kind is None:
             raise ValueError(f"no resource {resource!r} is served here")

@@ -37,7 +37,7 @@ def get(api: Api, call: Call, target: Target, kind: Kind) -> Reply:
     with api.lock:
         found = api.state.get(kind, target.namespace, target.name)
     if target.subresource == "scale":
-        return scale_of(found)
+        return scale_of(kind, found)
     return Reply(200, view_for(api, kind, accepted, call).single(found), accepted.content_type)
 
 
@@ -54,14 +54,15 @@ def list_objects(api: Api, call: Call, target: Target, kind: Kind, options: List
     """A list, by the rules of its version and match (A2)."""
     accepted = negotiate(call.accept, kind, collection=True)
     check_list(options)
-    page = _page(api, call, target, kind, options)
+    found = page(api, call, target, kind, options)
     if accepted.view == "metadata":
         raise _status.not_a_list(kind.name, custom=kind.custom)
-    body = view_for(api, kind, accepted, call).list(page.versions, page.metadata)
+    body = view_for(api, kind, accepted, call).list(found.versions, found.metadata)
     return Reply(200, body, accepted.content_type)
 
 
-def _page(api: Api, call: Call, target: Target, kind: Kind, options: ListOptions) -> Page:
+def page(api: Api, call: Call, target: Target, kind: Kind, options: ListOptions) -> Page:
+    """The objects that a list asks for."""
     number = parse_version(options.resource_version or "0")
     if number is None:
         raise _status.bad_version(options.resource_version)

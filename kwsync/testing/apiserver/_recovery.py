@@ -9,8 +9,13 @@ from kwsync.testing.apiserver._storage import Storage
 
 
 def compact(state: Storage, revision: int | None = None, *, cached: bool = False) -> None:
-    """Forget what was before a version, by default the current one: of events, with *cached* of every kind (D18)."""
-    wanted = state.revision if revision is None else min(revision, state.revision)
+    """Forget what was before a version, by default the current one: of events, with *cached* of every kind (D18).
+
+    ValueError for a version that has not come yet.
+    """
+    wanted = state.revision if revision is None else revision
+    if wanted > state.revision:
+        raise ValueError(f"version {wanted} has not come yet; the last is {state.revision}")
     state.compacted = max(state.compacted, wanted)
     if cached:
         state.started = max(state.started, wanted)
@@ -67,10 +72,10 @@ def _check_known(state: Storage, revision: int, served: set[Resource]) -> None:
 
 def _serve(state: Storage, served: dict[Resource, list[Kind]]) -> None:
     """Serve these custom kinds, and no others."""
-    for group, plural in {(kind.group, kind.plural) for kind in state.catalog.kinds if kind.custom} - set(served):
-        state.catalog.replace_custom(group, plural, ())
-    for (group, plural), kinds in served.items():
-        state.catalog.replace_custom(group, plural, kinds)
+    for resource in state.catalog.defined - set(served):
+        state.catalog.drop(resource)
+    for resource, kinds in served.items():
+        state.catalog.define(resource, kinds)
 
 
 def _start_again(state: Storage) -> None:

@@ -11,7 +11,6 @@ from kwsync.testing.apiserver._documents import document
 from kwsync.testing.apiserver._kind import Kind
 from kwsync.testing.apiserver._negotiate import negotiate
 from kwsync.testing.apiserver._options import flag, parse_options
-from kwsync.testing.apiserver._paging import Page
 from kwsync.testing.apiserver._reads import view_for
 from kwsync.testing.apiserver._reply import Reply, json_reply, warning_headers
 from kwsync.testing.apiserver._reviews import review
@@ -105,7 +104,7 @@ def _check_route(kind: Kind, target: Target) -> None:
 
 
 def _has_part(kind: Kind, part: str) -> bool:
-    return (part == "status" and kind.has_status) or (part == "scale" and kind.has_scale)
+    return (part == "status" and kind.has_status) or (part == "scale" and kind.scale is not None)
 
 
 def _dispatch(api: Api, call: Call, target: Target, kind: Kind) -> Reply | Watch:
@@ -140,20 +139,20 @@ def _write(api: Api, call: Call, target: Target, kind: Kind) -> Reply:
     place = (target.namespace, target.name)
     if target.method == "PATCH":
         body = _bodies.read_patch(kind, call.body, media_type)
-        options = _writes.write_options(call.query, "PatchOptions", target.subresource)
+        options = _writes.write_options(call.query, "PatchOptions", target.subresource, call.body)
         return _written(api, call, target, kind, _writes.patch(api, kind, *place, media_type, body, options))
     body = _bodies.read_object(kind, call.body, media_type)
     if target.method == "POST":
-        options = _writes.write_options(call.query, "CreateOptions")
+        options = _writes.write_options(call.query, "CreateOptions", body=call.body)
         return _written(api, call, target, kind, _writes.create(api, kind, target.namespace, body, options))
-    options = _writes.write_options(call.query, "UpdateOptions", target.subresource)
+    options = _writes.write_options(call.query, "UpdateOptions", target.subresource, call.body)
     return _written(api, call, target, kind, _writes.replace(api, kind, *place, body, options))
 
 
 def _written(api: Api, call: Call, target: Target, kind: Kind, result: _writes.Result) -> Reply:
     written, warnings = result
     if target.subresource == "scale":
-        return scale_of(written.version)
+        return scale_of(kind, written.version)
     accepted = negotiate(call.accept, kind)
     body = view_for(api, kind, accepted, call).single(written.version)
     return Reply(201 if written.created else 200, body, accepted.content_type, tuple(warning_headers(warnings)))
@@ -185,6 +184,8 @@ def _gone(kind: Kind, written: Written) -> Reply:
 def _delete_all(api: Api, call: Call, target: Target, kind: Kind) -> Reply:
     body = _bodies.read_options(call.body, _bodies.content_type(call.headers))
     which = parse_options(kind, call.query)
-    found, revision = _writes.delete_all(api, kind, target.namespace, which, deletion(body, call.query))
-    page = Page(found, {"resourceVersion": str(revision)})
+    options = deletion(body, call.query)
+    # A version in the query is no version of the list here.
+    page = _reads.page(api, call, target, kind, which._replace(resource_version="", match=""))
+    _writes.delete_all(api, kind, page.versions, options)
     return Reply(200, ObjectView(kind).list(page.versions, page.metadata))

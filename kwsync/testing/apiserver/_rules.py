@@ -14,6 +14,7 @@ from kwsync.testing.apiserver._go_types import word_for
 from kwsync.testing.apiserver._kind import Kind
 from kwsync.testing.apiserver._metadata import KNOWN, is_terminating
 from kwsync.testing.apiserver._metadata_rules import invalid, metadata_causes, required, without_twins
+from kwsync.testing.apiserver._scale import scale_causes
 from kwsync.testing.apiserver._schemas import FIELDS
 from kwsync.testing.apiserver._types import type_error
 
@@ -110,6 +111,8 @@ def check_object(kind: Kind, object: Mapping[str, Any], old: Mapping[str, Any] |
     """
     metadata = object["metadata"]
     causes = list(metadata_causes(kind, metadata))
+    if kind.custom and kind.scale is not None:
+        causes += scale_causes(kind.scale, object)
     check = _CHECKS.get(kind.stored_as)
     if check is not None:
         causes += check(kind, object)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwsync.testing.apiserver._go_types import FLAG, INT32, INT64, LABELS, TEXT, TEXTS, Each, Scalar, Struct
+from kwsync.testing.apiserver._go_types import FLAG, INT32, INT64, LABELS, TEXT, TEXTS, TIME, Each, Scalar, Struct
 
 UID = Scalar("types.UID")
 
@@ -14,7 +14,7 @@ METADATA = Struct(
     "v1.ObjectMeta",
     {
         **dict.fromkeys(("name", "generateName", "namespace", "resourceVersion", "selfLink"), TEXT),
-        **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), TEXT),
+        **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), TIME),
         **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), INT64),
         **dict.fromkeys(("labels", "annotations"), LABELS),
         "uid": UID,

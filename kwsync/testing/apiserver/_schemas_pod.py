@@ -62,6 +62,17 @@ _TEMPLATE = Struct("v1.PodTemplateSpec", {"metadata": METADATA, "spec": POD_SPEC
 _SELECTOR = Struct("v1.LabelSelector", {"matchLabels": LABELS})
 
 
+def _strategy(name: str, rolling: str) -> Struct:
+    return Struct(f"v1.{name}", {"type": Scalar(f"v1.{name}Type"), "rollingUpdate": Struct(f"v1.{rolling}")})
+
+
+_STRATEGIES: dict[str, dict[str, Schema]] = {
+    "Deployment": {"strategy": _strategy("DeploymentStrategy", "RollingUpdateDeployment")},
+    "StatefulSet": {"updateStrategy": _strategy("StatefulSetUpdateStrategy", "RollingUpdateStatefulSetStrategy")},
+    "DaemonSet": {"updateStrategy": _strategy("DaemonSetUpdateStrategy", "RollingUpdateDaemonSet")},
+}
+
+
 def status_of(kind: str, *counts: str) -> Struct:
     """The status of a workload, with these numbers in it."""
     fields: dict[str, Schema] = {"conditions": conditions(kind), **dict.fromkeys(counts, INT32)}
@@ -70,7 +81,7 @@ def status_of(kind: str, *counts: str) -> Struct:
 
 def workload(kind: str, selector: Schema = _SELECTOR) -> dict[str, Schema]:
     """The fields of a workload."""
-    spec = {"replicas": INT32, "selector": selector, "template": _TEMPLATE}
+    spec = {"replicas": INT32, "selector": selector, "template": _TEMPLATE, **_STRATEGIES.get(kind, {})}
     counts = ("replicas", "readyReplicas", "availableReplicas", "updatedReplicas")
     return {"spec": Struct(f"v1.{kind}Spec", spec), "status": status_of(kind, *counts)}
 

@@ -20,6 +20,7 @@ Object = dict[str, Any]
 _TYPE = ("kind", "apiVersion", "metadata")
 _SUFFIX_LETTERS = "bcdfghjklmnpqrst"
 _SUFFIX_LENGTH = 5
+_MOST_BEGINNING = 63 - _SUFFIX_LENGTH
 _NAME_TRIES = 8
 _CREATED_BY_UPDATE = frozenset(
     [
@@ -109,7 +110,9 @@ class State(Storage):
         name = ""
         for _ in range(_NAME_TRIES if beginning else 0):
             digits = self.new_uid()[-_SUFFIX_LENGTH:]
-            name = f"{beginning}{''.join(_SUFFIX_LETTERS[int(digit, 16)] for digit in digits)}"
+            name = (
+                f"{(beginning or '')[:_MOST_BEGINNING]}{''.join(_SUFFIX_LETTERS[int(digit, 16)] for digit in digits)}"
+            )
             if self.find(kind, namespace, name) is None:
                 break
         return name
@@ -163,6 +166,7 @@ class State(Storage):
 
     def delete(self, kind: Kind, namespace: str, name: str, options: Deletion = Deletion()) -> Written:  # noqa: B008
         """Delete an object, or begin to: with finalizers, and for pods with a grace period, it goes in two steps."""
+        _lifecycle.check_mortal(kind, name)
         old = self.get(kind, namespace, name)
         _check_deletion(kind, old, options)
         grace = _lifecycle.grace_of(kind, old, options.grace)
@@ -216,7 +220,7 @@ def _check_versions(kind: Kind, old: Version, given: Mapping[str, Any]) -> None:
     uid, version = given.get("uid"), given.get("resourceVersion")
     name, group = old.name, kind.group
     if uid and uid != old.metadata["uid"]:
-        key = f"/registry/{kind.plural}/{old.key}"
+        key = f"/registry/{kind.group + '/' if kind.custom else ''}{kind.plural}/{old.key}"
         raise _status.uid_conflict(kind.plural, name, group, key, uid, old.metadata["uid"])
     if version and parse_version(version) is None:
         raise _status.nameless_error(f"strconv.ParseUint: parsing {quoted(version)}: invalid syntax")

@@ -8,6 +8,7 @@ from kwsync.testing._tls import ClientCert, TestCA
 from kwsync.testing.apiserver._access import Access, Rule
 from kwsync.testing.apiserver._checks import Names, as_names, check_resource, check_text, check_verb
 from kwsync.testing.apiserver._client import new_client
+from kwsync.testing.apiserver._impersonation import VERB as IMPERSONATE
 from kwsync.testing.apiserver._kubeconfig import kubeconfig
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ class Users:
         request comes: a watch that is open goes on (A3).
 
         Args:
-            verbs: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
+            verbs: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; `impersonate`, of
+                users, groups and serviceaccounts, is for requests in the name of somebody else.
             resources: plurals, with `.group` or `/status` behind them where that matters.
             namespaces, names: of objects; a list or watch has a name by the selector `metadata.name=…` only.
 
@@ -105,7 +107,7 @@ class Users:
 def _rule(allow: bool, user: Names, **what: Unpack[What]) -> Rule:
     rule = Rule(allow, as_names("user", user), **{name: as_names(name, given) for name, given in what.items()})
     for verb in rule.verbs:
-        check_verb(verb)
+        check_verb(verb, IMPERSONATE)
     for resource in rule.resources:
         check_resource(resource)
     return rule

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kwsync.testing.apiserver import _bodies, _patch, _status
@@ -13,7 +14,6 @@ from kwsync.testing.apiserver._events_api import to_new, to_stored
 from kwsync.testing.apiserver._kind import Kind
 from kwsync.testing.apiserver._lease_times import with_times
 from kwsync.testing.apiserver._metadata_rules import invalid, too_long
-from kwsync.testing.apiserver._options import ListOptions
 from kwsync.testing.apiserver._rules import (
     check_place,
     check_type,
@@ -22,8 +22,8 @@ from kwsync.testing.apiserver._rules import (
     without,
 )
 from kwsync.testing.apiserver._scale import checked_scale, scale_document, scaled
-from kwsync.testing.apiserver._selection import matcher, selected
 from kwsync.testing.apiserver._state import Deletion, Written
+from kwsync.testing.apiserver._twice import strict_warnings
 from kwsync.testing.apiserver._types import cleaned
 
 Object = dict[str, Any]
@@ -41,6 +41,8 @@ class WriteOptions(NamedTuple):
     subresource: str = ""
     force: bool = False
     """Whether `force` was given at all, which is for apply alone."""
+    sent: bytes = b""
+    """The body as it came, where somebody wants to know of fields that are in it twice."""
 
 
 class Result(NamedTuple):
@@ -50,7 +52,7 @@ class Result(NamedTuple):
     warnings: list[str]
 
 
-def write_options(query: Mapping[str, str], kind: str, subresource: str = "") -> WriteOptions:
+def write_options(query: Mapping[str, str], kind: str, subresource: str = "", body: bytes = b"") -> WriteOptions:
     """Read the parameters of a write; *kind* is that of the options: CreateOptions, UpdateOptions, PatchOptions."""
     options = WriteOptions(
         "dryRun" in query,
@@ -58,6 +60,8 @@ def write_options(query: Mapping[str, str], kind: str, subresource: str = "") ->
         query.get("fieldManager", ""),
         subresource,
         "force" in query,
+        # Reading a body twice is for those alone who ask for it.
+        body if query.get("fieldValidation") in ("Strict", "Warn") else b"",
     )
     causes = [*_manager_causes(options.field_manager), *dry_run_causes([query.get("dryRun", "All")])]
     if options.field_validation not in _VALIDATIONS:
@@ -78,7 +82,7 @@ def _manager_causes(manager: str) -> Iterator[_status.Cause]:
 
 def create(api: Api, kind: Kind, namespace: str, body: Any, options: WriteOptions) -> Result:
     """Store a new object."""
-    object, warnings = _checked(kind, body, options)
+    object, warnings = _checked(kind, _typed(kind, body), options)
     check_place(object, namespace)
     with api.lock:
         return Result(api.state.create(kind, namespace, object, dry_run=options.dry_run), warnings)
@@ -88,14 +92,16 @@ def replace(api: Api, kind: Kind, namespace: str, name: str, body: Any, options:
     """Store an object over the one of its name."""
     if options.subresource == "scale":
         scale = checked_scale(body)
+        check_place(scale, namespace, name)
         with api.lock:
             old = api.state.get(kind, namespace, name)
-            return _replaced(api, kind, namespace, name, scaled(old, scale), options._replace(subresource=""))
-    return _replaced(api, kind, namespace, name, body, options)
+            whole = _typed(kind, scaled(kind, old, scale))
+            return _replaced(api, kind, namespace, name, whole, options._replace(subresource="", sent=b""))
+    return _replaced(api, kind, namespace, name, _typed(kind, body), options)
 
 
-def _replaced(api: Api, kind: Kind, namespace: str, name: str, body: Any, options: WriteOptions) -> Result:
-    object, warnings = _checked(kind, body, options)
+def _replaced(api: Api, kind: Kind, namespace: str, name: str, typed: Object, options: WriteOptions) -> Result:
+    object, warnings = _checked(kind, typed, options)
     check_place(object, namespace, name)
     status = options.subresource == "status"
     with api.lock:
@@ -103,17 +109,21 @@ def _replaced(api: Api, kind: Kind, namespace: str, name: str, body: Any, option
     return Result(written, warnings)
 
 
-def _checked(kind: Kind, body: Any, options: WriteOptions) -> tuple[Object, list[str]]:
+def _typed(kind: Kind, body: Any) -> Object:
+    """The body as an object of this kind, without what a real server does not store; 400 for another one."""
+    return with_times(kind, cleaned(kind, check_type(kind, body)))
+
+
+def _checked(kind: Kind, object: Object, options: WriteOptions) -> tuple[Object, list[str]]:
     """The object as it is stored, without the fields that nobody knows, and the warnings about them."""
-    object = with_times(kind, cleaned(kind, check_type(kind, body)))
     unknown = unknown_fields(kind, object)
-    warnings = [f'unknown field "{field}"' for field in unknown]
+    warnings = strict_warnings(options.sent, unknown)
+    if warnings and options.field_validation == "Strict":
+        raise _status.bad_request(
+            f'{kind.name} in version "{kind.version}" cannot be handled as a {kind.name}: strict decoding error:'
+            f" {', '.join(warnings)}"
+        )
     if unknown:
-        if options.field_validation == "Strict":
-            raise _status.bad_request(
-                f'{kind.name} in version "{kind.version}" cannot be handled as a {kind.name}: strict decoding error:'
-                f" {', '.join(warnings)}"
-            )
         object = without(object, unknown)
     if kind.group == "events.k8s.io":
         object = to_stored(object)
@@ -136,28 +146,49 @@ def patch(api: Api, kind: Kind, namespace: str, name: str, media_type: str, body
         if media_type == _bodies.STRATEGIC:
             # It is decoded into the type of the path, whatever it says of itself.
             changed.update((name, document[name]) for name in ("kind", "apiVersion"))
+        warnings = _patch_warnings(media_type, options)
+        options = options._replace(sent=b"")
         if options.subresource == "scale":
-            # The version in it, and its type, are looked at there.
-            return replace(api, kind, namespace, name, changed, options)
-        return replace(api, kind, namespace, name, _patched(kind, old, changed), options)
+            _as_patched(checked_scale, changed)
+            written, more = replace(api, kind, namespace, name, changed, options)
+        else:
+            typed = _patched(kind, old, _as_patched(functools.partial(_typed, kind), changed))
+            written, more = _replaced(api, kind, namespace, name, typed, options)
+        return Result(written, [*warnings, *more])
+
+
+def _patch_warnings(media_type: str, options: WriteOptions) -> list[str]:
+    """About what is in a patch twice; 422 where that is not to be."""
+    warnings = strict_warnings(options.sent, ())
+    if media_type == _bodies.JSON_PATCH:
+        warnings = [f"json patch {warning}" for warning in warnings]
+    if warnings and options.field_validation == "Strict":
+        raise _no_object(f"strict decoding error: {', '.join(warnings)}")
+    return warnings
+
+
+def _as_patched(read: Callable[[Object], Object], changed: Object) -> Object:
+    """What a patch has made of an object, if it is still one; 422 with the reason if not."""
+    try:
+        return read(changed)
+    except _status.ApiError as error:
+        raise _no_object(str(error)) from None
+
+
+def _no_object(why: str) -> _status.ApiError:
+    return _status.invalid("", "", [_status.Cause("FieldValueInvalid", "patch", f"Invalid value: {why}")])
 
 
 def _patched(kind: Kind, old: Version, changed: Object) -> Object:
-    """A patched object, if it is one; a version in the patch is a precondition, else it is about what is there now."""
-    try:
-        with_times(kind, check_type(kind, changed))
-    except _status.ApiError as error:
-        cause = _status.Cause("FieldValueInvalid", "patch", f"Invalid value: {error}")
-        raise _status.invalid("", "", [cause]) from None
+    """A patched object; a version in the patch is a precondition, else it is about what is there now."""
     metadata = changed.get("metadata") or {}
-    if metadata.get("uid", old.metadata["uid"]) != old.metadata["uid"]:
+    if (metadata.get("uid") or old.metadata["uid"]) != old.metadata["uid"]:
         text = f'Invalid value: "{metadata["uid"]}": field is immutable'
         raise _status.invalid(
             kind.name, old.name, [_status.Cause("FieldValueInvalid", "metadata.uid", text)] * 2, kind.group
         )
-    kept = {"name": old.name, "resourceVersion": old.metadata["resourceVersion"]}
-    given = {name: metadata.get(name) or value for name, value in kept.items()}
-    return {**changed, "metadata": {**metadata, **given}}
+    version = metadata.get("resourceVersion") or old.metadata["resourceVersion"]
+    return {**changed, "metadata": {**metadata, "resourceVersion": version}}
 
 
 _PATCHES = {
@@ -169,7 +200,7 @@ _PATCHES = {
 
 def _document(kind: Kind, version: Version, options: WriteOptions) -> Object:
     if options.subresource == "scale":
-        return scale_document(version)
+        return scale_document(kind, version)
     stored = to_new(version.object) if kind.group == "events.k8s.io" else version.object
     return {"kind": kind.name, "apiVersion": kind.api_version, **stored}
 
@@ -183,6 +214,11 @@ def _apply(
         raise _status.invalid_options([cause], "PatchOptions")
     if not isinstance(body, dict) or not body.get("kind") or not body.get("apiVersion"):
         raise _status.bad_request("invalid object type: /, Kind=")
+    if strict_warnings(options.sent, ()) and options.field_validation == "Strict":
+        listed = ", ".join(strict_warnings(options.sent, ()))
+        raise _status.bad_request(f"error strict decoding YAML: error converting YAML to JSON: {listed}")
+    if old is None and options.subresource:
+        api.state.get(kind, namespace, name)
     if old is None:
         configuration = _patch.apply(None, check_type(kind, body))
         metadata = {**(configuration.get("metadata") or {}), "name": name}
@@ -197,14 +233,9 @@ def delete(api: Api, kind: Kind, namespace: str, name: str, options: Deletion) -
         return api.state.delete(kind, namespace, name, options)
 
 
-def delete_all(
-    api: Api, kind: Kind, namespace: str, which: ListOptions, options: Deletion
-) -> tuple[list[Version], int]:
-    """Delete every object of a selection; those objects as they were, and the version of that list."""
+def delete_all(api: Api, kind: Kind, found: Iterable[Version], options: Deletion) -> None:
+    """Delete the objects of a list, as far as they are still there."""
     with api.lock:
-        revision = api.state.revision
-        found = selected(api.state.collection(kind.stored_as).rows(), namespace, matcher(kind, which))
         for version in found:
             if api.state.find(kind, version.namespace, version.name) is not None:
                 api.state.delete(kind, version.namespace, version.name, options)
-    return found, revision

@@ -19,7 +19,8 @@ def read_yaml(body: bytes) -> Any:
     except ImportError:
         raise _status.unsupported_media_type(("application/json",)) from None
     try:
-        value = yaml.load(body, _loader(yaml))
+        # Of several documents a real server reads the first, and does not look at the others.
+        value = next(yaml.load_all(body, _loader(yaml)), None)
         check_levels(value)
         return read(json.dumps(value).encode())
     except DecodeError:

@@ -17,7 +17,7 @@ from kwsync.testing.apiserver._access import Access
 from kwsync.testing.apiserver._answering import answer_request
 from kwsync.testing.apiserver._api import Api, Settings
 from kwsync.testing.apiserver._bounds import Bounds
-from kwsync.testing.apiserver._checks import as_version
+from kwsync.testing.apiserver._checks import as_version, check_bounds, check_period, check_seconds, check_whole
 from kwsync.testing.apiserver._faults import Fault, FaultRule, Faults
 from kwsync.testing.apiserver._objects import Objects
 from kwsync.testing.apiserver._recent import RecentRequests
@@ -56,6 +56,8 @@ class ApiServer(Objects, Users, LoopbackServer):
         min_request_timeout: seconds after which a watch without timeoutSeconds ends, or up to twice as many.
         too_large_wait: seconds that a version which has not come yet is waited for (D6).
         now: a clock for creationTimestamp and its kind, giving a time in UTC.
+
+    TypeError and ValueError for what makes no sense.
     """
 
     def __init__(
@@ -73,6 +75,16 @@ class ApiServer(Objects, Users, LoopbackServer):
         too_large_wait: float = 3.0,
         now: Callable[[], datetime] | None = None,
     ) -> None:
+        check_whole("port", port, 0)
+        check_bounds("history", history, history_bytes)
+        check_bounds("watch_buffer", watch_buffer, watch_buffer_bytes)
+        check_period("bookmark_interval", bookmark_interval)
+        check_period("min_request_timeout", min_request_timeout)
+        check_seconds("too_large_wait", too_large_wait)
+        if not isinstance(tls, bool | TestCA):
+            raise TypeError(f"tls must be True, False or a TestCA, not {tls!r}")
+        if now is not None and not callable(now):
+            raise TypeError(f"now must be a function that gives the time, not {now!r}")
         self.ca = (TestCA() if tls is True else tls) or None
         super().__init__(tls=self.ca.server_context() if self.ca else None, port=port)
         settings = Settings(
@@ -100,8 +112,6 @@ class ApiServer(Objects, Users, LoopbackServer):
         RuntimeError when it is running already, OSError when the port is taken.
         """
         with self._life:
-            if self._halt is not None:
-                raise RuntimeError("this server has been started already; stop() it before it is started again")
             super().start()
             self._api.address = f"127.0.0.1:{self.port}"
 
@@ -163,7 +173,8 @@ class ApiServer(Objects, Users, LoopbackServer):
         """Forget the changes before a version (the current one unless said): watches from there get 410.
 
         That is about events alone, because a real server has all other kinds in a cache which the compaction of etcd
-        does not touch (D18); *cached* does it to them, too, as if so many changes had been made since.
+        does not touch (D18); *cached* does it to them, too, as if so many changes had been made since. ValueError for
+        a version that has not come yet.
         """
         with self._api.lock:
             wanted = None if resource_version is None else as_version(resource_version)

@@ -135,7 +135,10 @@ def deployment() -> Json:
 
 def definition(name: str = "widgets.example.com") -> Json:
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": schema, "subresources": {"status": {}}}
+    paths = ("specReplicasPath", ".spec.replicas"), ("statusReplicasPath", ".status.replicas")
+    scale = {**dict(paths), "labelSelectorPath": ".status.selector"}
+    parts = {"status": {}, "scale": scale}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema, "subresources": parts}
     names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
     kind = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}

@@ -14,7 +14,7 @@ import pytest
 
 from kwsync.testing import ApiServer
 from tests.controlplane.server import ControlPlane
-from tests.testing.apiserver import corpus, mistakes
+from tests.testing.apiserver import corpus, mistakes, parts
 
 pytestmark = pytest.mark.slow
 
@@ -33,6 +33,7 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         "PATCH configmaps/ap?fieldManager=m&force=true apply {apiVersion:v1,kind:ConfigMap}",
         "GET configmaps/",
         "GET configmaps?limit=%2B1",
+        "DELETE configmaps?limit=1",
     ),
     "a daemon set does not count the changes of its template in an annotation": (
         f"POST {mistakes.APPS}/daemonsets {WORKLOAD}",
@@ -55,7 +56,7 @@ SERVED_LATER = (
 
 def requests() -> Iterator[tuple[str, corpus.Asked]]:
     """All that both servers are asked."""
-    return corpus.requests((*corpus.TOPICS, *mistakes.TOPICS))
+    return corpus.requests((*corpus.TOPICS, *mistakes.TOPICS, *parts.TOPICS))
 
 
 NAMED = [name for names in DIFFERENCES.values() for name in names]

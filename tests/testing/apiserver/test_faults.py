@@ -80,6 +80,8 @@ class TestNonsense:
             (lambda: AnyFault.stall(-1), ValueError, "seconds must not be negative"),
             (lambda: AnyFault.stall(float("inf")), ValueError, "must end"),
             (lambda: AnyFault.late_headers("1"), TypeError, "seconds must be a number"),
+            (lambda: AnyFault.duplicate(-1), ValueError, "after must be at least 0"),
+            (lambda: AnyFault.duplicate(None), TypeError, "after must be a whole number"),
             (lambda: AnyFault.lose_deletion(0), ValueError, "count must be at least 1"),
             (lambda: AnyFault("nosuch"), ValueError, "no fault 'nosuch'"),
         ],
@@ -130,6 +132,13 @@ class TestNonsense:
             with pytest.raises(error, match="resource version"):
                 change(version)
         assert api_server.resource_version == before
+
+    def test_versions_that_have_not_come(self, api_server: ApiServer) -> None:
+        """Nor can the server forget, or become, what is not yet."""
+        for change in (api_server.compact, api_server.go_back):
+            with pytest.raises(ValueError, match=r"version 1000000000 .*has not come yet"):
+                change(10**9)
+        api_server.compact(api_server.resource_version, cached=True)
 
 
 class TestPrecedence:
@@ -197,6 +206,7 @@ class TestOfWatches:
             Fault.end(),
             Fault.error_event(410),
             Fault.lose_deletion(),
+            Fault.duplicate(),
             Fault.drop(1),
             Fault.reset(1),
             Fault.stall(0, after=1),
@@ -399,6 +409,19 @@ class TestStreams:
         for name in "ab":
             api_server.delete("configmaps", name)
         assert told(stream.events(3)) == [("ADDED", "a"), ("ADDED", "b"), ("DELETED", "b")]
+
+    @pytest.mark.parametrize("after", range(4))
+    def test_duplicate(self, api_server: ApiServer, watch: Open, after: int) -> None:
+        """One event comes twice, the same in every byte, and the watch goes on, be it initial or live."""
+        write(api_server, "ab")
+        api_server.fail_next(Fault.duplicate(after))
+        stream = watch()
+        events = stream.events(2)
+        write(api_server, "cd")
+        events += stream.events(3)
+        twice = events.pop(after)
+        assert twice == events[after]
+        assert told(events) == [("ADDED", name) for name in "abcd"]
 
     def test_unseen(self, api_server: ApiServer, watch: Open) -> None:
         """The same for watches that are open already: lists know it, and so does the history."""

@@ -130,6 +130,21 @@ class TestReading:
             kubectl.server.delete("cm", "b")
             assert lines.next()[:2] == ["DELETED", "b"]
 
+    def test_scale(self, kubectl: Kubectl) -> None:
+        """kubectl scale changes the replicas of a custom kind that has a scale."""
+        paths = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+        version = {"name": "v1", "served": True, "storage": True, "subresources": {"scale": paths}}
+        kubectl.server.create(definition(versions=[version]))
+        kubectl.server.create(widget(replicas=1))
+        kubectl("scale", "wd/w", "--replicas=7")
+        assert kubectl.server.get("widgets", "w")["spec"] == {"replicas": 7}
+
+    def test_as(self, kubectl: Kubectl) -> None:
+        """kubectl --as asks in the name of another user, with the rights of that one."""
+        kubectl.server.deny("jane")
+        assert 'User "jane" cannot list' in kubectl.run("get", "cm", "--as", "jane").stderr
+        kubectl("get", "cm", "--as", "jane", "--as-group", "system:masters")
+
     def test_events(self, kubectl: Kubectl) -> None:
         """Events --watch shows those that were and those that come."""
         kubectl.server.create(happening("e1", "First"))
