@@ -49,6 +49,9 @@ The rooms, from the ground up (each imports only what stands above it here):
     cli/, __main__            the command line, with the extra kwsync[cli]
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from kwsync import _starting  # noqa: F401 - before all the others, which take their time
 
 # isort: split
@@ -57,20 +60,22 @@ from kwsync._cancel import CancelToken
 from kwsync._client import Client
 from kwsync._cluster import Cluster
 from kwsync._events import EndReason, EventType, ObjectKey, WatchEnd, WatchEvent
-from kwsync._handlers import HandlerRegistration
-from kwsync._informer import Informer
 from kwsync._listwatch import ListWatchStream, list_and_watch
 from kwsync._paging import ObjectList
-from kwsync._queue import ShutDown, WorkQueue
 from kwsync._resources import Resource
-from kwsync._run import InformerStatus
-from kwsync._shared import SharedInformers
-from kwsync._store import Store
 from kwsync._thread import WatchThread
 from kwsync._version import __version__
 from kwsync._watch import WatchStream, watch_resource
-from kwsync._worklist import QueueMetrics
 from kwsync.errors import CancelledError, ConfigError, ErrorOrigin, ErrorType, KwsyncError, WatchError
+
+if TYPE_CHECKING:
+    from kwsync._handlers import HandlerRegistration
+    from kwsync._informer import Informer
+    from kwsync._queue import ShutDown, WorkQueue
+    from kwsync._run import InformerStatus
+    from kwsync._shared import SharedInformers
+    from kwsync._store import Store
+    from kwsync._worklist import QueueMetrics
 
 __all__ = [
     # Watching
@@ -112,3 +117,27 @@ __all__ = [
     # The package
     "__version__",
 ]
+
+_LATER = {
+    "HandlerRegistration": "_handlers",
+    "Informer": "_informer",
+    "InformerStatus": "_run",
+    "QueueMetrics": "_worklist",
+    "SharedInformers": "_shared",
+    "ShutDown": "_queue",
+    "Store": "_store",
+    "WorkQueue": "_queue",
+}
+"""Names of the upper layers, and their rooms: who only watches does not wait for them."""
+
+
+def __getattr__(name: str) -> Any:
+    room = _LATER.get(name)
+    if room is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{room}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

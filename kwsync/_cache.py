@@ -47,13 +47,18 @@ class _Wait:
         self.gate = Gate()
         self.reached = False
 
+    def reach(self) -> None:
+        """It has come; may be done twice."""
+        self.reached = True
+        self.gate.open()
+
 
 class Cache:
     """The present state, and how fresh it is."""
 
     def __init__(self, index_names: Iterable[str] = ()) -> None:
         self._index_names = tuple(index_names)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._state = State(self._index_names)
         self._waits: list[_Wait] = []
         self._live = False
@@ -91,6 +96,7 @@ class Cache:
             self._state = state
             self.full_states += 1
             self._set_version(version)
+            self._look_at_objects()
 
     def put(self, record: Record, values: Values) -> None:
         """An object has come or changed."""
@@ -109,13 +115,28 @@ class Cache:
         with self._lock:
             self._set_version(version)
 
+    # Who waits: a change has brought its own version and no other, so that no object has to be looked at for it
+
     def _set_version(self, version: str | None) -> None:
         self.version = version or self.version
-        if self._waits:
-            for wait in self._waits:
-                wait.reached = wait.reached or self._has(wait.version)
-                if wait.reached:
-                    wait.gate.open()
+        for wait in self._waits:
+            if self._has_reached(wait.version):
+                wait.reach()
+
+    def _look_at_objects(self) -> None:
+        """A full state has brought all its objects' versions."""
+        waits = [wait for wait in self._waits if not wait.reached and self._may_be_of_object(wait.version)]
+        versions = {record.version for record in self._state.records.values()} if waits else set()
+        for wait in waits:
+            if wait.version in versions:
+                wait.reach()
+
+    def _has_reached(self, version: str) -> bool:
+        return self.version is not None and (version == self.version or is_older(version, self.version))
+
+    def _may_be_of_object(self, version: str) -> bool:
+        """Might an object have it, though it is not known to be reached? Not where it is known to be newer."""
+        return self.version is not None and not is_older(self.version, version)
 
     # For all
 
@@ -149,34 +170,35 @@ class Cache:
         return len(self._state.records)
 
     def wait_until(self, version: str, timeout: float | None) -> bool:
-        """Wait until everything up to *version* is in it; False after *timeout* seconds, or when nobody writes."""
+        """Wait until everything up to *version* is in it; False after *timeout* seconds, or when nobody writes.
+
+        What cannot be compared must be the version of the whole, or of an object.
+        """
         wait = _Wait(version)
         with self._lock:
-            if self._has(version):
+            if self._has_reached(version):
                 return True
-            if not self._live:
-                return False
-            self._waits.append(wait)
+            records = list(self._state.records.values()) if self._may_be_of_object(version) else []
+            is_live = self._live
+            if is_live:
+                self._waits.append(wait)
         try:
-            wait.gate.wait(timeout)
+            if any(record.version == version for record in records):  # once; not under the lock, for it takes a while
+                return True
+            if is_live:
+                del records
+                wait.gate.wait(timeout)
         finally:
-            with self._lock:
-                if wait in self._waits:
-                    self._waits.remove(wait)
+            self._give_up(wait)
         return wait.reached
 
-    def _has(self, version: str) -> bool:
-        """Is everything up to *version* in it? What cannot be compared must be the version of it, or of an object."""
-        if self.version is None:
-            return False
-        if version == self.version or is_older(version, self.version):
-            return True
-        if is_older(self.version, version):
-            return False
-        return any(record.version == version for record in self._state.records.values())
+    def _give_up(self, wait: _Wait) -> None:
+        with self._lock:
+            if wait in self._waits:
+                self._waits.remove(wait)
 
     def abandon(self) -> None:
         """In a forked child: stay as it is, and wait for nobody who was not forked along."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._live = False
         self._waits = []

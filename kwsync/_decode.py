@@ -45,6 +45,11 @@ class Decoder:
         """
 
     @property
+    def awaits_marker(self) -> bool:
+        """Is the bookmark still to come that ends the initial events?"""
+        return self._marked and self.initial
+
+    @property
     def overflow(self) -> bool:
         """A line is longer than allowed; `lines` gave all those before it."""
         return self._splitter.overflow
@@ -55,6 +60,9 @@ class Decoder:
 
     def event(self, line: bytes) -> WatchEvent | None:
         """The event of a line; None for one that tells nothing, is skipped, or is part of an indented document."""
+        return self._event_of(line)
+
+    def _event_of(self, line: bytes) -> WatchEvent | None:
         if len(line) < _SHORTEST and not line.strip():
             return None  # blank lines keep proxies awake
         try:
@@ -94,7 +102,7 @@ class Decoder:
         for text in self._joiner.feed(line):
             told = self._error_of(text)
             if told is None and text is not line and line_type(_decoded(text)) is not None:
-                told = self.event(text)
+                told = self._event_of(text)
             if told is None:
                 self._skip(text)
             event = event or told
@@ -138,12 +146,15 @@ class RecordDecoder(Decoder):
 
     def _long_way(self, line: bytes) -> Change | None:
         skipped = self.skipped_lines
-        event = super().event(line)
+        event = self._event_of(line)
         if event is None:
             return self._lost() if self.skipped_lines > skipped else None
         if event.type in (EventType.ERROR, EventType.BOOKMARK) or event.object is None:
             return Change(event.type, None, event.object, error=event.error, version=event.resource_version)
-        record = record_of(event.object)
+        try:
+            record = record_of(event.object)
+        except ValueError:  # nested so deeply that it cannot be encoded again
+            record = None
         if record is None:
             self._skip(line)
             return self._lost()

@@ -76,6 +76,12 @@ def uid_of(document: object) -> str:
     return _string(_metadata_of(document).get("uid"))
 
 
+def labels_of(document: object) -> dict[str, str]:
+    """``metadata.labels`` (of a Table: of its first row); empty where there are none."""
+    labels = _metadata_of(document).get("labels")
+    return labels if isinstance(labels, dict) else {}
+
+
 def _short(document: object) -> str:
     """An object in a repr: its kind and key, not four kilobytes."""
     if not isinstance(document, dict):
@@ -89,13 +95,14 @@ class WatchEvent:
 
     Attributes:
         type: what happened, an `EventType`.
-        object: as the server sent it; None for ERROR and SYNCED.
+        object: as the server sent it (or as an informer's transform made it); None for ERROR and SYNCED.
         resource_version: the object's ``metadata.resourceVersion``.
         error: for ERROR only, a `WatchError`.
         old_object: for MODIFIED and DELETED of an informer, the state before.
-        initial: part of the initial state that was asked for by ``send_initial_events``, not a change. (Without that
-            option nothing tells the first ADDED events from later ones.)
-        final_state_unknown: for a DELETED that a relist found, whose object is the last one known.
+        initial: part of the initial state, not a change: of `list_and_watch`, of an informer, and of a watch that was
+            given ``send_initial_events``. (Without that nothing tells a watch's first ADDED events from later ones.)
+        final_state_unknown: for a DELETED that a relist found. Its object is the last one known to an informer; of
+            `list_and_watch` it holds name, namespace, uid and version alone.
     """
 
     type: EventType
@@ -143,7 +150,14 @@ def resource_version_of(document: dict[str, Any]) -> str | None:
     version = metadata.get("resourceVersion") if type(metadata) is dict else None
     if not version and document.get("kind") == "Table":
         version = _metadata_of(document).get("resourceVersion")
-    return version if type(version) is str and version else None
+    return sendable_version(version)
+
+
+def sendable_version(value: object) -> str | None:
+    """A resource version, if it is one: what is not printable (half a surrogate, a line break) no server means, and no
+    request could carry.
+    """
+    return value if type(value) is str and value and value.isprintable() else None
 
 
 def ends_initial_events(document: dict[str, Any]) -> bool:

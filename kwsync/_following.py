@@ -22,7 +22,7 @@ from kwsync._listing import read_records
 from kwsync._paging import Lister
 from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector, ListOptions, Selection, WatchOptions
 from kwsync._records import Change, Page
-from kwsync._resources import Resource, parse_or_defer
+from kwsync._resources import Resource, ScopeError, parse_or_defer
 from kwsync._resume import Action, Do, Rules
 from kwsync._scan import ScannedList
 from kwsync._transport import EXPECTED, fault
@@ -144,7 +144,7 @@ class Following:
         self.options = options
         self.guard = Guard(event=options.cancel)
         self._backoff = options.backoff
-        rules = Rules(options.backoff, SILENT_SECONDS)
+        rules = Rules(options.backoff, SILENT_SECONDS, options.timeout_seconds or WINDOW_SECONDS[0])
         self._course = Course(rules, options.resource_version, watch_list=options.watch_list)
         self._ending = CancelToken()
         self._stream: WatchStream | None = None
@@ -170,7 +170,7 @@ class Following:
 
     @property
     def skipped_lines(self) -> int:
-        """Lines of all watches that were no events; each made the list be read anew."""
+        """Lines of all watches that were no events."""
         stream = self._stream
         return self._skipped + (0 if stream is None else stream.skipped_lines)
 
@@ -292,8 +292,10 @@ def _value_of(raised: Exception) -> WatchError:
         raise Interrupted from None
     if isinstance(raised, WatchError):
         return raised.with_traceback(None)
-    if type(raised) is ValueError:  # only discovery knew that the kind is not namespaced
+    if isinstance(raised, ScopeError):  # only discovery knew that the kind is not namespaced
         return local_error(ErrorOrigin.CONFIG, str(raised), code=400, reason="BadRequest")
+    if isinstance(raised, ValueError) and not isinstance(raised, UnicodeError):
+        return local_error(ErrorOrigin.DECODE, f"the list cannot be understood: {raised}")
     return fault(raised, "", sys.exc_info()[1])
 
 

@@ -125,17 +125,17 @@ class HandlerRegistration:
         """In a forked child: its thread is not there."""
         self._renew_lock()
         self._synced.abandon()
-        self._thread = None
+        self._thread = self._resync_at = None
 
     def is_own_thread(self) -> bool:
         """Is this called in one of its callbacks?"""
         return self._thread is threading.current_thread()
 
     def _renew_lock(self) -> None:
-        self._lock = threading.Lock()  # of the queue
+        self._lock = threading.RLock()  # of the queue
         self._changed = threading.Condition(self._lock)  # only the handler's own thread ever waits for it
 
-    # The thread: it is made when there is something to tell, and ends when nothing may be told any more
+    # The thread: it is made when there is something to tell, now or by the clock, and ends when nothing may be told
 
     def _may_go_on(self) -> bool:
         return not self._removed and self._owner.is_running()
@@ -144,11 +144,15 @@ class HandlerRegistration:
         if self._idle:
             self._idle = False
             self._changed.notify()
-        elif self._thread is None and self._deliveries and self._may_go_on():
+        elif self._thread is None and self._is_needed() and self._may_go_on():
             try:
                 self._thread = _threads.start_thread(self._run, self._name)
             except OSError as error:
                 log.error("%s: %s; it is tried again with the next change", self._name, error)
+
+    def _is_needed(self) -> bool:
+        """A resync comes by itself, so that somebody has to look at the clock."""
+        return bool(self._deliveries) or self._resync_seconds is not None
 
     def _run(self) -> None:
         while self._tell(self._next()):
@@ -161,7 +165,7 @@ class HandlerRegistration:
                 self._owner.resync(self)
             with self._lock:
                 if not self._may_go_on():
-                    self._thread = None
+                    self._thread = self._resync_at = None
                     return None
                 if self._deliveries:
                     return self._deliveries.pop()

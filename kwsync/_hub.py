@@ -17,7 +17,7 @@ class Hub:
     def __init__(self, cache: Cache, is_running: Callable[[], bool]) -> None:
         self._cache = cache
         self.is_running = is_running
-        self._lock = threading.Lock()  # held while queues are filled; no code of a user's runs under it
+        self._lock = threading.RLock()  # held while queues are filled; no code of a user's runs under it
         self._handlers: tuple[HandlerRegistration, ...] = ()  # replaced as a whole, so that it can be read without
 
     @property
@@ -73,6 +73,6 @@ class Hub:
 
     def abandon(self) -> None:
         """In a forked child: whoever held the lock was not forked along."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         for handler in self._handlers:
             handler.abandon()

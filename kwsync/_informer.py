@@ -48,7 +48,8 @@ class Informer:
             informer.wait_synced(30)
             informer.store.get("default/web-1")
 
-    It follows as `list_and_watch` does, with the same options (but for *resource_version*: it needs a full state).
+    It follows as `list_and_watch` does, with the same options (but for *resource_version* and *emit_initial*: it needs
+    a full state).
 
     Args:
         indexers: functions by name, each of which gives, for an object, the values by which `Store.by_index` finds it:

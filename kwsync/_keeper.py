@@ -89,19 +89,19 @@ class Keeper:
             self._next = self._cache.new_state()
         for change in page.changes:
             if change.record is not None:
-                self._gather(self._next, change, change.record)
+                self._gather(self._next, change, change.record, trusted=not page.rewound)
         if page.last:
             state, self._next = self._next, None
             self._complete(state, page.version)
 
-    def _gather(self, state: State, change: Change, record: Record) -> None:
+    def _gather(self, state: State, change: Change, record: Record, *, trusted: bool) -> None:
         """Put an object aside: the very record that is kept where nothing has changed, so as not to have it twice."""
         if change.type is EventType.DELETED:
             state.remove(record.key)
             return
         before = self._cache.state
         old = before.records.get(record.key)
-        taken = self._intake.take(change, record, old)
+        taken = self._intake.take(change, record, old, trusted=trusted)
         if taken is None:
             state.remove(record.key)
         elif taken[0] is old:

@@ -40,7 +40,10 @@ def _the_long_way(body: bytes, path: str) -> ScannedList:
 
 def _changes(documents: Iterator[dict[str, Any]]) -> Iterator[Change]:
     for document in documents:
-        record = record_of(document)
+        try:
+            record = record_of(document)
+        except ValueError:  # nested so deeply that it cannot be encoded again: one that nobody could keep
+            record = None
         if record is not None:
             yield Change(EventType.ADDED, record, document)
 

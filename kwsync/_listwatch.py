@@ -13,6 +13,7 @@ from kwsync._ledger import Ledger
 from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector
 from kwsync._resources import Resource
 from kwsync._stream import EventStream
+from kwsync.errors import ErrorOrigin, WatchError, local_error
 
 
 def list_and_watch(
@@ -38,8 +39,9 @@ def list_and_watch(
     First each object there is as ADDED (``initial``), then SYNCED, then changes. When the watch breaks, it goes on from
     the last version; when that is too old, the list is read anew and compared by key and uid with what was told:
     changed objects are MODIFIED, new ones ADDED, vanished ones DELETED (``final_state_unknown``: their object holds
-    the names alone), recreated ones DELETED then ADDED, and SYNCED follows. So a change may be seen late, and two
-    changes as one, but none is missed. Each failure is one ERROR event, and the stream goes on after it.
+    name, namespace, uid and version alone), recreated ones DELETED then ADDED, and SYNCED follows. So a change may be
+    seen late, and two changes as one (what came and went meanwhile is not told at all), but who takes each event knows
+    in the end what there is. Each failure is one ERROR event, and the stream goes on after it.
 
     Args:
         resource, client, namespace, name, label_selector, field_selector, view, max_line_bytes: as `watch_resource`.
@@ -49,15 +51,15 @@ def list_and_watch(
         emit_initial: False leaves the first ADDED events out; SYNCED comes all the same.
         page_size: objects a page of a list; None for the whole list in one answer.
         timeout_seconds: whole seconds of one watch request; None for about 300, by chance. A watch whose server is
-            silent for 10 s longer is given up for another.
+            silent for 10 s longer is given up for another, and only then is silence noticed at all: choose no hours.
         watch_list: ask for full states as initial events of the watch itself, which is easier on the server (1.32 or
             later); where a server twice fails to end them, lists are used from then on.
         backoff: waits after failures; the default is `Backoff`'s.
         cancel: ends the stream: a `CancelToken` at once, any other event within 100 ms.
 
     TypeError and ValueError for bad arguments; after that ``next()`` raises StopIteration, and KeyboardInterrupt, only,
-    and the stream ends only by *cancel*, by ``close()`` or when nobody holds it. The rules are those of client-go's
-    reflector and its improvements, see `kwsync._resume`.
+    and the stream ends only by *cancel*, by ``close()``, by what a signal handler raises in ``next()``, or when nobody
+    holds it. The rules are those of client-go's reflector and its improvements, see `kwsync._resume`.
     """
     if not isinstance(emit_initial, bool):
         raise TypeError(f"emit_initial must be True or False, not {emit_initial!r}")
@@ -108,7 +110,10 @@ class ListWatchStream(EventStream["_Source"]):
 
     @property
     def skipped_lines(self) -> int:
-        """Lines that were no events. Each was an ERROR event of origin DECODE, and made the list be read anew."""
+        """Lines that were no events. Each was an ERROR event of origin DECODE, and made the list be read anew.
+
+        (But for a piece that was left when a stream ended: what it would have been is sent again.)
+        """
         return self._reader.following.skipped_lines
 
 
@@ -140,6 +145,9 @@ class _Source:
                     self._last_of_step = number == len(events)
                     self.pending = event
                     yield event
+        except Exception as mistake:
+            self._ends.append(WatchEnd(EndReason.ERROR, _mistake(mistake)))
+            raise
         finally:
             self.ended()
 
@@ -149,3 +157,10 @@ class _Source:
 
     def ended(self) -> None:
         self._ends.append(WatchEnd(self.guard.cause or EndReason.CLOSED))
+
+
+def _mistake(raised: Exception) -> WatchError:
+    """What no server and no user has done."""
+    error = local_error(ErrorOrigin.DECODE, f"a mistake of kwsync: {raised!r}")
+    error.__cause__ = raised
+    return error

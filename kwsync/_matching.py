@@ -1,4 +1,4 @@
-"""Which labels a label selector matches, as a server decides it. Pure."""
+"""Which labels a label selector matches, as a server decides it (apimachinery's labels/selector.go). Pure."""
 
 from __future__ import annotations
 
@@ -10,24 +10,29 @@ from kwsync._selectors import LabelSelector, label_selector
 Labels = Mapping[str, str]
 Matcher = Callable[[Labels], bool]
 
-_KEY = r"(?P<key>[A-Za-z0-9][-A-Za-z0-9_./]*)"
-_VALUE = r"[-A-Za-z0-9_.]*"
-_SET = rf"\(\s*(?P<values>{_VALUE}(?:\s*,\s*{_VALUE})*)\s*\)"
+_BLANK = r"[ \t\r\n]*"
+_WORD = r"[^ \t\r\n=!(),<>]+"
+_SET = r"\((?P<values>[^=!()<>]*)\)"
 _REQUIREMENT = (
-    rf"\s*(?P<no>!\s*)?{_KEY}\s*(?:(?<=\s)(?P<set>in|notin)\s*{_SET}|(?P<sign>==|=|!=|>|<)\s*(?P<value>{_VALUE}))?"
-    r"\s*(?P<end>,|$)"
+    rf"{_BLANK}(?P<no>!{_BLANK})?(?P<key>{_WORD}){_BLANK}"
+    rf"(?:(?<=[ \t\r\n])(?P<set>in|notin){_BLANK}{_SET}|(?P<sign>==|=|!=|>|<){_BLANK}(?P<value>{_WORD})?)?"
+    rf"{_BLANK}(?P<end>,|\Z)"
 )
 """Compiled when the first selector comes: it takes a millisecond, and most programs match nothing."""
 
+_NAME = r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
+_DOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_LONGEST_NAME, _LONGEST_DOMAIN = 63, 253
+
 
 def label_matcher(selector: LabelSelector) -> Matcher:
-    """Whether labels match *selector*; ValueError where that is none.
+    """Whether labels match *selector*; ValueError where that is none, or asks for what no label can be.
 
     The language is the server's (``a=b``, ``a!=b``, ``a in (b,c)``, ``a notin (b,c)``, ``a``, ``!a``, ``a>5``,
     ``a<5``, all of them joined by commas), and so is the meaning: ``!=`` and ``notin`` hold where the label is missing.
     """
     text = label_selector(selector)
-    required = [_matcher(found) for found in _requirements(text)] if text.strip() else []
+    required = [_matcher(found) for found in _requirements(text)] if text.strip(" \t\r\n") else []
     return lambda labels: all(holds(labels) for holds in required)
 
 
@@ -35,7 +40,7 @@ def _requirements(text: str) -> Iterator[re.Match[str]]:
     requirement, position = re.compile(_REQUIREMENT), 0
     while True:
         found = requirement.match(text, position)
-        if found is None or (found["no"] and (found["set"] or found["sign"])) or found["values"] == "":
+        if found is None or (found["no"] and (found["set"] or found["sign"])):
             raise ValueError(f"{text!r} is no label selector")
         yield found
         position = found.end()
@@ -44,15 +49,15 @@ def _requirements(text: str) -> Iterator[re.Match[str]]:
 
 
 def _matcher(found: re.Match[str]) -> Matcher:
-    key = found["key"]
+    key = _checked_key(found["key"])
     if found["set"]:
-        values = {value.strip() for value in found["values"].split(",")}
-        return _within(key, values, missing=found["set"] == "notin")
+        return _within(key, _checked_set(found["values"]), missing=found["set"] == "notin")
+    if not found["sign"]:
+        return lambda labels: (key in labels) is not bool(found["no"])
+    value = _checked_value(found["value"] or "")
     if found["sign"] in (">", "<"):
-        return _compared(key, found["sign"], found["value"])
-    if found["sign"]:
-        return _within(key, {found["value"]}, missing=found["sign"] == "!=")
-    return lambda labels: (key in labels) is not bool(found["no"])
+        return _compared(key, found["sign"], value)
+    return _within(key, {value}, missing=found["sign"] == "!=")
 
 
 def _within(key: str, values: set[str], *, missing: bool) -> Matcher:
@@ -63,7 +68,7 @@ def _within(key: str, values: set[str], *, missing: bool) -> Matcher:
 def _compared(key: str, sign: str, value: str) -> Matcher:
     limit = _integer(value)
     if limit is None:
-        raise ValueError(f"a label is compared by {sign!r} with a whole number, not with {value!r}")
+        raise ValueError(f"a label is compared by {sign!r} with a whole number of 64 bits, not with {value!r}")
 
     def holds(labels: Labels) -> bool:
         number = _integer(labels.get(key, ""))
@@ -73,4 +78,34 @@ def _compared(key: str, sign: str, value: str) -> Matcher:
 
 
 def _integer(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,19}", text) else None
+    """As strconv.ParseInt of Go reads it; None for what it refuses."""
+    number = int(text) if re.fullmatch(r"[+-]?[0-9]{1,63}", text) else None
+    return number if number is not None and -(2**63) <= number < 2**63 else None
+
+
+# What keys and values may be (IsQualifiedName, IsValidLabelValue)
+
+
+def _checked_key(key: str) -> str:
+    domain, slash, name = key.rpartition("/")
+    if not _is_name(name) or (slash and not _is_domain(domain)):
+        raise ValueError(f"{key!r} in the label selector is no key that a label can have")
+    return key
+
+
+def _checked_set(text: str) -> set[str]:
+    return {_checked_value(value.strip(" \t\r\n")) for value in text.split(",")}
+
+
+def _checked_value(value: str) -> str:
+    if value and not _is_name(value):
+        raise ValueError(f"{value!r} in the label selector is no value that a label can have")
+    return value
+
+
+def _is_name(text: str) -> bool:
+    return len(text) <= _LONGEST_NAME and re.fullmatch(_NAME, text) is not None
+
+
+def _is_domain(text: str) -> bool:
+    return len(text) <= _LONGEST_DOMAIN and re.fullmatch(_DOMAIN, text) is not None

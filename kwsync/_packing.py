@@ -87,10 +87,8 @@ class Codec:
     def __init__(self, library: ModuleType, samples: list[bytes]) -> None:
         self._library = library
         self._dictionary = _trained(library, samples)
-        self._form = library.FORMAT_ZSTD1_MAGICLESS  # who reads it knows what it is
-        parameters = library.ZstdCompressionParameters.from_level(LEVEL, format=self._form, write_dict_id=False)
         self._compressor: zstandard.ZstdCompressor = library.ZstdCompressor(
-            dict_data=self._dictionary, compression_params=parameters
+            level=LEVEL, dict_data=self._dictionary, write_dict_id=False
         )
         self._idle: deque[zstandard.ZstdDecompressor] = deque(maxlen=MOST_IDLE)
         self.unpack(
@@ -106,7 +104,7 @@ class Codec:
         try:
             decompressor = self._idle.pop()
         except IndexError:
-            decompressor = self._library.ZstdDecompressor(dict_data=self._dictionary, format=self._form)
+            decompressor = self._library.ZstdDecompressor(dict_data=self._dictionary)
         raw = decompressor.decompress(packed)
         self._idle.append(decompressor)
         return raw

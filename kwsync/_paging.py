@@ -10,6 +10,7 @@ import attrs
 
 from kwsync._call import Call, calling
 from kwsync._clock import monotonic
+from kwsync._events import sendable_version
 from kwsync._query import ListOptions, accept, encode
 from kwsync._resources import Resource
 from kwsync._session import Session
@@ -146,7 +147,7 @@ def page_of(document: dict[str, Any], path: str) -> ObjectList:
         raise local_error(ErrorOrigin.DECODE, "the list goes on, but its continue token is no text", path=path)
     return ObjectList(
         items=items,
-        resource_version=version if isinstance(version, str) and version else None,
+        resource_version=sendable_version(version),
         continue_token=token or None,
         column_definitions=document.get("columnDefinitions") if rows else None,
     )

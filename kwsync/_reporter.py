@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 
 from kwsync._callbacks import ErrorCallback
 from kwsync.errors import ErrorOrigin, WatchError
@@ -21,6 +22,10 @@ class Reporter:
 
     def __call__(self, error: WatchError) -> None:
         """Report one error."""
+        with suppress(Exception):  # what a handler of the user's logging raises ends nothing either
+            self._tell(error)
+
+    def _tell(self, error: WatchError) -> None:
         if self._on_error is None:
             raised = error.__cause__ if error.origin is ErrorOrigin.CALLBACK else None
             log.warning("%s: %s", self._name, error, exc_info=raised)

@@ -9,6 +9,11 @@ import attrs
 
 from kwsync._kinds import Kind, find_kind
 
+
+class ScopeError(ValueError):
+    """A namespace for objects that have none, or none for one object that has."""
+
+
 _VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -103,9 +108,9 @@ class Resource:
 
     def _check_scope(self, namespace: str | None, name: str | None) -> None:
         if self.namespaced is False and namespace is not None:
-            raise ValueError(f"{self} are not namespaced: leave the namespace out")
+            raise ScopeError(f"{self} are not namespaced: leave the namespace out")
         if self.namespaced is True and namespace is None and name is not None:
-            raise ValueError(f"{self} are namespaced: one object needs a namespace")
+            raise ScopeError(f"{self} are namespaced: one object needs a namespace")
 
 
 def parse_or_defer(text: str) -> Resource | None:

@@ -35,8 +35,9 @@ The rules, first match first; the numbers are those of the conformance list (cli
         any other error                          LIST, this time                                        B035
 
 Every LIST and WATCH_LIST but the first comes after a backoff (B021). No wait is shorter than the Retry-After that came
-with the error. "At once" is for what did not fail at once: a watch that ended cleanly after a second, or broke after
-two; and for one that had told something before, but only the first time in a row. (A server that fails again and again
+with the error, of up to an hour. "At once" is for what did not fail at once: a watch that ended cleanly after a second,
+or broke after two. For one that ended before, but had told something, and for one that ended within ten seconds though
+it was to last longer, and had told nothing, it is so only the first time in a row. (A server that fails again and again
 gets fewer than ten requests in ten seconds.)
 
 A watch from a version that is still to come is accepted and silent. So where a connection was lost, behind which there
@@ -69,6 +70,9 @@ RESTED_SECONDS = 10.0
 
 QUICK_RESTARTS = 1
 """So many watches in a row may be shorter than that, if each told something, before they count as failures."""
+
+LONGEST_WAIT = 3600.0
+"""Seconds that a Retry-After is obeyed: a proxy's clock may be wrong by years."""
 
 INCOMPLETE_WATCH_LISTS = 2
 """So many streams without an end of their initial events, and the server is not asked for them any more (B037)."""
@@ -154,6 +158,8 @@ class Rules:
     backoff: Backoff = attrs.field(factory=Backoff)
     silent_seconds: float = 600.0
     """So long a watch may show no sign of life, over all its requests, before the list is read anew."""
+    window_seconds: float = 300.0
+    """So long a watch is asked to last."""
 
     def start(self, version: str | None = None, *, watch_list: bool = False) -> State:
         """Before anything was done; with *version* nothing is listed."""
@@ -208,12 +214,21 @@ class Rules:
         action = Action(Do.PROBE if probe else Do.WATCH, version, brief=suspect and not probe)
         if error is not None and (error.status_code == 429 or not outcome.connected):
             return self._fail(state, outcome, action)
-        if outcome.lasted >= (HEALTHY_SECONDS if error is None else STEADY_SECONDS):
+        if outcome.lasted >= self._healthy_seconds(outcome):
             quick = 0 if outcome.lasted >= RESTED_SECONDS else state.quick
             return attrs.evolve(state, action=action, quick=quick)
-        if outcome.alive and state.quick < QUICK_RESTARTS:
+        if (outcome.alive or error is None) and state.quick < QUICK_RESTARTS:
             return attrs.evolve(state, action=action, quick=state.quick + 1)
+        if error is None and outcome.lasted >= HEALTHY_SECONDS:  # not a failure, but no reason for haste
+            return attrs.evolve(state, action=attrs.evolve(action, wait=0.0))
         return self._fail(state, outcome, action)
+
+    def _healthy_seconds(self, outcome: Outcome) -> float:
+        """So long it must have lasted not to count as one that failed at once."""
+        if outcome.error is not None:
+            return STEADY_SECONDS
+        silent_and_early = min(RESTED_SECONDS, self.window_seconds - HEALTHY_SECONDS / 2)
+        return HEALTHY_SECONDS if outcome.alive else silent_and_early
 
     def _probed(self, state: State, outcome: Outcome) -> State:
         error, version = outcome.error, state.action.version
@@ -226,7 +241,7 @@ class Rules:
     def _fail(self, state: State, outcome: Outcome, action: Action, **changes: Any) -> State:
         calm = outcome.at - (outcome.at if state.calm_since is None else state.calm_since)
         failures = 0 if calm >= self.backoff.reset_after else state.failures
-        wait = (outcome.error.retry_after if outcome.error else None) or 0.0
+        wait = min((outcome.error.retry_after if outcome.error else None) or 0.0, LONGEST_WAIT)
         return attrs.evolve(
             state,
             action=attrs.evolve(action, wait=wait, failures=failures),

@@ -42,6 +42,13 @@ MASKED = "<masked>"
 _SECRET_NAME = re.compile("auth|cookie|credential|key|password|secret|session|signature|token", re.IGNORECASE)
 """Of headers that nobody gave as a credential, but that may hold one."""
 
+_ADDRESS_NAME = re.compile(r"link|location|refer|refresh|\bur[il]\b", re.IGNORECASE)
+"""Of headers that hold an address, and may hold a part of one."""
+
+_ADDRESS = re.compile(r"(?:[a-z][-+.a-z0-9]*:)?//[^\s<>]+", re.IGNORECASE)
+_QUERY = re.compile(r"[?#][^\s<>]*")
+_HOST = re.compile(r"(?:\[[^\]]*\]|[^\[\]:/\\]*)(?::[0-9]*)?(?:[/\\].*)?", re.DOTALL)
+
 _HEADER_NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 
 ERROR_BODY_BYTES = 1024 * 1024
@@ -124,7 +131,27 @@ class Session:
 
 def _tell_headers(direction: str, headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
-        wire_headers.debug("%s   %s: %s", direction, name, MASKED if _SECRET_NAME.search(name) else value)
+        wire_headers.debug("%s   %s: %s", direction, name, _told(name, value))
+
+
+def _told(name: str, value: str) -> str:
+    """A header's value without what may be a credential: addresses hold passwords and tokens, too."""
+    if _SECRET_NAME.search(name):
+        return MASKED
+    if name.lower() in ("location", "content-location"):
+        return _address(value)
+    value = _ADDRESS.sub(lambda match: _address(match[0]), value)
+    return _QUERY.sub(f"?{MASKED}", value) if _ADDRESS_NAME.search(name) else value
+
+
+def _address(url: str) -> str:
+    """Scheme, host, port and path alone; where they cannot be told from a password, not even these."""
+    head = re.split("[?#;]", url, maxsplit=1)[0]
+    scheme, slashes, rest = head.partition("//")
+    if not slashes:
+        return head.rpartition("@")[2]
+    rest = rest.rpartition("@")[2]
+    return f"{scheme}//{rest if _HOST.fullmatch(rest) else MASKED}"
 
 
 def _asked(question: Callable[[], _T]) -> _T:
@@ -162,7 +189,7 @@ def error_of(answer: Answer, path: str, guard: Guard) -> WatchError:
         return status_error(document, ErrorOrigin.HTTP, path=path, code=answer.status, retry_after=retry_after)
     text = body.decode("utf-8", "replace").strip()
     if 300 <= answer.status < 400:
-        text = f"redirects are not followed ({answer.headers.get('Location', 'no location')})"
+        text = f"redirects are not followed ({_address(answer.headers.get('Location', '')) or 'no location'})"
     return text_error(text, path=path, code=answer.status, retry_after=retry_after)
 
 

@@ -8,13 +8,14 @@ from types import TracebackType
 from typing import Any
 
 from kwsync import _clock
+from kwsync._backoff import Backoff
 from kwsync._callbacks import ErrorCallback
 from kwsync._client import Client
 from kwsync._following import PAGE_SIZE
 from kwsync._indexes import Indexer, checked_indexers
 from kwsync._informer import Informer, seconds_left
 from kwsync._intake import Transform
-from kwsync._query import FieldSelector, LabelSelector, Selection
+from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector, Selection
 from kwsync._resources import Resource, parse_or_defer
 
 
@@ -47,6 +48,9 @@ class SharedInformers:
         page_size: int | None = PAGE_SIZE,
         timeout_seconds: int | None = None,
         watch_list: bool = False,
+        backoff: Backoff | None = None,
+        max_line_bytes: int = MAX_LINE_BYTES,
+        cancel: threading.Event | None = None,
         indexers: Mapping[str, Indexer] | None = None,
         transform: Transform | None = None,
         resync: float | None = None,
@@ -55,7 +59,8 @@ class SharedInformers:
         """The informer of this selection; it is made at the first call, and started by `start`.
 
         The arguments are those of `Informer`. What tells no objects apart must be the same at each call, else
-        ValueError; but *indexers* are added to those that there are, see `Informer.add_indexers`.
+        ValueError (*transform* and *cancel*: the very same); but *indexers* are added to those that there are, see
+        `Informer.add_indexers`.
         """
         selection = Selection(
             namespace=namespace,
@@ -68,6 +73,9 @@ class SharedInformers:
             "page_size": page_size,
             "timeout_seconds": timeout_seconds,
             "watch_list": watch_list,
+            "backoff": Backoff() if backoff is None else backoff,
+            "max_line_bytes": max_line_bytes,
+            "cancel": cancel,
             "transform": transform,
             "resync": resync,
             "compress": compress,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kwsync._cache import Cache
-from kwsync._events import ObjectKey
+from kwsync._events import ObjectKey, labels_of
 from kwsync._matching import label_matcher
 from kwsync._records import Record
 from kwsync._selectors import LabelSelector
@@ -32,15 +32,19 @@ class Store:
     As a dict, it is counted, asked and iterated by its keys. A key is an `ObjectKey`, a pair, or its string
     (``"namespace/name"``; ``"name"`` for what has no namespace); ValueError for a string that is none.
     No order is promised anywhere.
+
+    An object that is nested too deeply for Python's recursion limit is kept, but cannot be decoded: reading it is a
+    ValueError that names its key. So is a `list` or `by_index` that it belongs to, since without it they would not be
+    what the server has; read one at a time, all others can be had.
     """
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
 
     def get(self, key: Key) -> dict[str, Any] | None:
-        """The object of this key, a fresh dict; None where there is none."""
+        """The object of this key, a fresh dict; None where there is none, ValueError where it cannot be decoded."""
         record = self._cache.record(_key(key))
-        return None if record is None else record.decode()
+        return None if record is None else _decoded(record)
 
     def list(self, namespace: str | None = None, label_selector: LabelSelector | None = None) -> Objects:
         """The objects of one moment, each a fresh dict: all, those of a namespace, those that the selector matches.
@@ -48,12 +52,10 @@ class Store:
         The selector is understood as the server understands it; ValueError where it is none. A namespace that is None
         or empty means all.
         """
+        matches = None if label_selector is None else label_matcher(label_selector)
         records = self._cache.records()
-        found = (record.decode() for record in records if not namespace or record.key.namespace == namespace)
-        if label_selector is None:
-            return list(found)
-        matches = label_matcher(label_selector)
-        return [document for document in found if matches(_labels_of(document))]
+        found = (_decoded(record) for record in records if not namespace or record.key.namespace == namespace)
+        return [document for document in found if matches is None or matches(labels_of(document))]
 
     def keys(self) -> Keys:
         """The keys of one moment."""
@@ -61,7 +63,7 @@ class Store:
 
     def by_index(self, name: str, value: str) -> Objects:
         """The objects for which the indexer *name* gave *value*, each a fresh dict; KeyError for another name."""
-        return _decoded(self._cache.indexed(name, value))
+        return [_decoded(record) for record in self._cache.indexed(name, value)]
 
     def index_values(self, name: str) -> Texts:
         """The values that the indexer *name* gave for some object, each once; KeyError for another name."""
@@ -108,11 +110,8 @@ def _key(key: Key) -> ObjectKey:
     return ObjectKey(namespace, name)
 
 
-def _decoded(records: list[Record]) -> Objects:
-    return [record.decode() for record in records]
-
-
-def _labels_of(document: dict[str, Any]) -> dict[str, str]:
-    metadata = document.get("metadata")
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    return labels if isinstance(labels, dict) else {}
+def _decoded(record: Record) -> dict[str, Any]:
+    try:
+        return record.decode()
+    except ValueError as error:
+        raise ValueError(f"{record.key} cannot be decoded: {error}") from error

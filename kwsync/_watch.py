@@ -157,7 +157,7 @@ class WatchReader:
         """The event that has been read and not yet been handed out: a signal handler may raise in between."""
         self.resource_version = self.decoder.resource_version
         self._patience = patience
-        """So many seconds of silence are too many while initial events are still to come."""
+        """So many seconds of silence are too many while the end of initial events is still to come."""
         self._last_moment: float | None = None
         self._ends: list[WatchEnd] = []
         self._options = options
@@ -255,7 +255,7 @@ class WatchReader:
     def _be_patient(self) -> None:
         if self._patience is not None and self._last_moment is not None:
             soon = _clock.monotonic() + self._patience
-            self.guard.deadline = min(soon, self._last_moment) if self.decoder.initial else self._last_moment
+            self.guard.deadline = min(soon, self._last_moment) if self.decoder.awaits_marker else self._last_moment
 
     def _log_skipped(self) -> None:
         """Tell of the first lines that were skipped; a page of HTML has hundreds."""

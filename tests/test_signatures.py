@@ -46,7 +46,7 @@ def test_informer() -> None:
     without = {"resource_version", "emit_initial"}
     own, given = options(kwsync.Informer.__init__), options(kwsync.list_and_watch)
     assert own.items() >= {name: each for name, each in given.items() if name not in without}.items()
-    assert own.keys() - given.keys() == {"indexers", "transform", "resync", "on_error"}
+    assert own.keys() - given.keys() == {"indexers", "transform", "resync", "compress", "on_error"}
     assert not own.keys() & without
     expected = {name: value for name, value in defaults(kwsync.list_and_watch).items() if name not in without}
     assert defaults(kwsync.Informer.__init__).items() >= expected.items()
@@ -57,7 +57,7 @@ def test_shared_informers() -> None:
     shared, one = kwsync.SharedInformers.informer, kwsync.Informer.__init__
     assert options(shared).items() <= options(one).items()
     assert defaults(shared).items() - {("self", inspect.Parameter.empty)} <= defaults(one).items()
-    missing = {"client", "on_error", "cancel", "backoff", "max_line_bytes"}
+    missing = {"client", "on_error"}
     assert options(one).keys() - options(shared).keys() == missing
 
 

@@ -11,7 +11,7 @@ import re
 import attrs
 
 from kwsync import _json
-from kwsync._events import EventType
+from kwsync._events import EventType, sendable_version
 from kwsync._records import Change, PlainRecord, Record
 from kwsync._scan import _plain
 from kwsync._scan._named import Listed, Named, Strategy, named_otherwise
@@ -98,11 +98,11 @@ def _scanned(listed: Listed) -> ScannedList:
             nameless += 1
         else:
             changes.append(Change(EventType.ADDED, _record(named, _filled(named, fronts))))
-    return ScannedList(changes, listed.version or None, listed.token or None, nameless)
+    return ScannedList(changes, sendable_version(listed.version), listed.token or None, nameless)
 
 
 def _record(named: Named, raw: bytes) -> Record:
-    return PlainRecord(named.key, named.uid, named.version, raw)
+    return PlainRecord(named.key, named.uid, sendable_version(named.version) or "", raw)
 
 
 def _fronts(listed: Listed) -> list[bytes]:

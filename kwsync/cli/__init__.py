@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name not in _EXTRA:
             raise
-        sys.stderr.write('kwsync: the command line needs some more packages: pip install "kwsync[cli]"\n')
+        sys.stderr.write('kwsync: the command line needs some more packages: pip install ".[cli]" in a checkout\n')
         return 1
     except KeyboardInterrupt:  # while the modules are loaded, or for the second time while it ends
         return _starting.INTERRUPTED

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 
 import attrs
 import click
 
 from kwsync import EventType, WatchEvent
 from kwsync.cli._colour import Paint, wants_colour
+from kwsync.cli._errors import TimeOver
 from kwsync.cli._event_lines import Happening
 from kwsync.cli._events_command import EVENTS
 from kwsync.cli._follow import Subject
@@ -39,7 +41,8 @@ def demo(seconds: float | None, verbosity: int) -> None:
     with telling(verbosity), running_server(0) as server, happening(server), server.client() as client:
         about = f"An API server in memory, {server.url}, and somebody at work in it. Ctrl-C ends it."
         output.write([paint.faint(about)])
-        show(_shown(Place(client, NAMESPACE), paint), output, seconds)
+        with suppress(TimeOver):
+            show(_shown(Place(client, NAMESPACE), paint), output, seconds)
 
 
 def _shown(place: Place, paint: Paint) -> list[Shown]:

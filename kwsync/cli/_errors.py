@@ -30,7 +30,7 @@ MEANINGS = {
     ExitCode.FAILED: "something else went wrong, or the answers are not those of a Kubernetes API",
     ExitCode.USAGE: "bad arguments, or a selector that the server refuses",
     ExitCode.CONFIG: "no kubeconfig, or one that cannot be used",
-    ExitCode.UNREACHABLE: "no connection to the server when it started, or a certificate that cannot be trusted",
+    ExitCode.UNREACHABLE: "no connection at the start, no state before --timeout, or a certificate not to be trusted",
     ExitCode.REFUSED: "the server does not accept the credential (401) or does not allow this (403), or a proxy (407)",
     ExitCode.NO_SUCH_KIND: "the server has no such kind of objects",
     ExitCode.NOT_REACHED: "--timeout was over before the state that --until waits for",
@@ -48,12 +48,16 @@ class CommandError(Exception):
         self.code = code
 
 
+class TimeOver(CommandError):
+    """``--timeout`` has passed, and the server has not yet told what there is."""
+
+    def __init__(self, client: Client, done: str) -> None:
+        advice = "check server, network and proxy, or give it more time"
+        super().__init__(f"{location(client)} has not {done} before --timeout was over: {advice}", ExitCode.UNREACHABLE)
+
+
 class ReaderGone(Exception):
     """Nobody reads standard output any more."""
-
-
-class TimeOver(Exception):
-    """``--timeout`` has passed before there was anything to follow."""
 
 
 def location(client: Client) -> str:
@@ -81,7 +85,11 @@ def explain(error: WatchError, client: Client, resource: Resource | str) -> Comm
     if error.origin is ErrorOrigin.TIMEOUT:
         sentence = f"{location(client)} does not answer: check network, VPN and proxy settings"
         return CommandError(sentence, ExitCode.UNREACHABLE)
-    sentence = f"{location(client)} does not answer as a Kubernetes API ({error.message}): check the server's address"
+    return _no_kubernetes(error, client, "check the server's address")
+
+
+def _no_kubernetes(error: WatchError, client: Client, advice: str) -> CommandError:
+    sentence = f"{location(client)} does not answer as a Kubernetes API: {brief(error)}: {advice}"
     return CommandError(sentence, ExitCode.FAILED)
 
 
@@ -111,8 +119,10 @@ def _credential(message: str) -> str:
 def _answer(error: WatchError, client: Client, resource: Resource | str) -> CommandError:
     code = error.status_code
     if code == 401:
-        advice = "log in again, or renew the token or client certificate in the kubeconfig"
-        return CommandError(f"{location(client)} does not accept your credential (401): {advice}", ExitCode.REFUSED)
+        sentence = f"{location(client)} does not accept your credential (401): {LOG_IN_AGAIN}"
+        return CommandError(sentence, ExitCode.REFUSED)
+    if 300 <= code < 400:
+        return _no_kubernetes(error, client, "check the server's address, and whether a proxy wants a login")
     if code == 403:
         advice = "ask for the rights to list and watch, or name a namespace of yours with -n"
         return CommandError(f"you may not do this (403): {brief_message(error)}: {advice}", ExitCode.REFUSED)
@@ -151,8 +161,12 @@ _PROXY_ADVICE = {
     "ConnectionRefusedError": "it refuses connections: check that it runs, and {where}",
     "gaierror": "the name of its host is not known: check {where}",
 }
+LOG_IN_AGAIN = "log in again, or renew the token or client certificate in the kubeconfig"
 _LOGIN = "give its user and password, as in http://USER:PASSWORD@HOST:PORT"
 _WRITE_HTTPS = "write https:// for http:// in the kubeconfig"
+
+_OTHER_NAME = ("mismatch", "certificate is not valid for")
+"""What OpenSSL and Python say of a certificate of another host or address."""
 
 _PLAIN_TO_TLS = ("http request to an https server", "plain http request was sent to https port")
 """What Go and nginx answer to plain HTTP where they speak TLS."""
@@ -172,7 +186,11 @@ def _network(error: WatchError, server: str, proxy_url: str | None) -> str:
         advice = "renew the server's certificate, or set the right certificate-authority in the kubeconfig"
         if "expired" in error.message:
             advice = "renew the server's certificate, and check this machine's clock"
-        return f"no trust in {server}: {error.message}: {advice}"
+        elif any(sign in error.message for sign in _OTHER_NAME):
+            advice = (
+                "correct the server's address in the kubeconfig, or set tls-server-name to a name in the certificate"
+            )
+        return f"no trust in {server}: {error.message.rstrip('. ')}: {advice}"
     for cause, advice in _ADVICE.items():
         if cause in causes:
             return f"no connection to {server}: {advice}"

@@ -7,14 +7,18 @@ from datetime import datetime, timezone, tzinfo
 
 import attrs
 
-from kwsync import WatchEvent
+from kwsync import EventType, ObjectKey, WatchEvent
 from kwsync.cli._colour import Paint
 from kwsync.cli._documents import mapping, metadata_of, text
-from kwsync.cli._text import escaped, padded, width
+from kwsync.cli._text import cut, escaped, padded, width
 from kwsync.cli._times import duration, first_time, local
 
 _TITLES = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE")
 _GAP = "   "
+_LONGEST = {"TYPE": 16, "REASON": 40}
+"""In columns of the terminal; what is longer is cut."""
+_WIDEST = 63
+"""No column gets wider, so that one long name does not push the messages off the screen; it moves those of its line."""
 _LONG_AGO = datetime.min.replace(tzinfo=timezone.utc)
 
 
@@ -121,7 +125,9 @@ class EventLines:
         told = Happening.of(event.object)
         seen = self._clock(told.last) if told.last else "unknown"
         cells = [seen, told.type, told.reason, told.about, told.sentence]
-        return [escaped(cell) for cell in ([told.namespace] if self.namespaces else []) + cells]
+        named = zip(_TITLES, map(escaped, cells), strict=True)
+        namespace = [escaped(told.namespace)] if self.namespaces else []
+        return [*namespace, *(cut(cell, _LONGEST[title]) if title in _LONGEST else cell for title, cell in named)]
 
     def _clock(self, moment: datetime) -> str:
         seen, today = local(moment, self.zone), local(self.now(), self.zone)
@@ -129,7 +135,7 @@ class EventLines:
 
     def _grow(self, cells: list[str]) -> None:
         before = self._widths or [0] * len(cells)
-        self._widths = [max(columns, width(cell)) for columns, cell in zip(before, cells, strict=True)]
+        self._widths = [max(columns, min(width(cell), _WIDEST)) for columns, cell in zip(before, cells, strict=True)]
 
     def _painted(self, cells: list[str]) -> str:
         front = [padded(cell, columns) for cell, columns in zip(cells[:-1], self._widths, strict=False)]
@@ -139,6 +145,22 @@ class EventLines:
 
     def _joined(self, cells: list[str]) -> str:
         return _GAP.join(padded(cell, columns) for cell, columns in zip(cells, self._widths, strict=True)).rstrip()
+
+
+class News:
+    """Which Events tell of something: neither their end nor a change of their labels does."""
+
+    def __init__(self) -> None:
+        self._told: dict[ObjectKey, int] = {}
+        """By their hashes."""
+
+    def __call__(self, event: WatchEvent) -> bool:
+        """To be asked about every event, in their order."""
+        before = self._told.pop(event.key, None)
+        if event.type is EventType.DELETED:
+            return False
+        now = self._told[event.key] = hash(Happening.of(event.object))
+        return now != before
 
 
 def of_types(types: Iterable[str]) -> Callable[[WatchEvent], bool]:

@@ -7,9 +7,9 @@ import os
 
 import click
 
-from kwsync import EventType, Resource
+from kwsync import Resource
 from kwsync.cli._colour import Paint, wants_colour
-from kwsync.cli._event_lines import EventLines, in_order, of_types
+from kwsync.cli._event_lines import EventLines, News, in_order, of_types
 from kwsync.cli._follow import Subject
 from kwsync.cli._formats import Each, json_line
 from kwsync.cli._names import TYPES, listed, object_in
@@ -57,12 +57,12 @@ def events(place: Place, about: tuple[str, str] | None, types: list[str], form: 
         namespace = place.namespace_for(kind)
         fields = f"involvedObject.kind={kind.kind or kind.plural},involvedObject.name={name}"
     subject = Subject(client=place.client, resource=EVENTS, namespace=namespace, field_selector=fields)
-    wanted = of_types(types)
+    wanted, is_news = of_types(types), News()
     shown = Shown(
         subject,
         format_of(form, paint, namespace is None, unicode=output.takes_unicode),
         initial=not no_initial,
-        wants=lambda event: event.type is not EventType.DELETED and wanted(event),
+        wants=lambda event: is_news(event) and wanted(event),
     )
     show([shown], output, place.remaining())
 
@@ -70,5 +70,5 @@ def events(place: Place, about: tuple[str, str] | None, types: list[str], form: 
 def format_of(form: str, paint: Paint, all_namespaces: bool, *, unicode: bool) -> Format:
     """Lines for people, or JSON."""
     if form == "json":
-        return Each(functools.partial(json_line, unicode=unicode), in_order)
+        return Each(functools.partial(json_line, resource=EVENTS, unicode=unicode), in_order)
     return EventLines(paint, now, namespaces=all_namespaces)

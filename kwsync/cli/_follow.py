@@ -20,7 +20,7 @@ from kwsync import (
     list_and_watch,
 )
 from kwsync.cli._documents import plural_of
-from kwsync.cli._errors import brief
+from kwsync.cli._errors import LOG_IN_AGAIN, brief
 from kwsync.cli._known import LastSeen
 
 log = logging.getLogger("kwsync.cli.follow")
@@ -61,6 +61,7 @@ class Follower:
         self._last_seen = LastSeen()
         self._begun = False
         self._troubled = False
+        self._refused = False
         self._stream = subject.follow(cancel)
 
     def events(self) -> Iterator[WatchEvent]:
@@ -89,17 +90,24 @@ class Follower:
             log.info("%s: the version is too old (410), so the list is read anew", self._name)
         else:
             self._troubled = True
-            log.warning("%s: %s; trying again", self._name, brief(error))
+            log.warning("%s: %s; trying again%s", self._name, brief(error), self._advice(error))
+
+    def _advice(self, error: WatchError) -> str:
+        """A credential that is refused for once may be taken the next time, and may need somebody to renew it."""
+        if error.status_code != 401 or self._refused:
+            return ""
+        self._refused = True
+        return f" (or {LOG_IN_AGAIN})"
 
     def _is_final(self, error: WatchError) -> bool:
         """At the start nobody waits for what may last; later everything may come back, even a kind that was removed."""
         if self._begun:
             return error.is_permanent and error.status_code != 404
-        if error.is_permanent or error.status_code in (401, 403, 407):
+        if error.is_permanent or error.status_code in (401, 403, 407) or 300 <= error.status_code < 400:
             return True
         return error.origin not in (ErrorOrigin.HTTP, ErrorOrigin.STREAM)
 
     def _recovered(self) -> None:
         if self._troubled:
-            self._troubled = False
+            self._troubled = self._refused = False
             log.warning("%s: following again", self._name)

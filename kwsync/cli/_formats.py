@@ -51,17 +51,18 @@ class Each:
         """There is nothing to align."""
 
 
-def json_line(event: WatchEvent, *, unicode: bool = True) -> str:
+def json_line(event: WatchEvent, *, resource: Resource | None = None, unicode: bool = True) -> str:
     """``{"type":…,"object":…}``: the line of a watch, as ``kubectl --output-watch-events`` has it.
 
-    Without *unicode* it is ASCII alone, with escapes.
+    An object that does not tell what it is gets the kind and version of *resource*. Without *unicode* it is ASCII
+    alone, with escapes.
     """
-    return escaped_json(_json(_document(event), unicode=unicode, separators=(",", ":")))
+    return escaped_json(_json(_document(event, resource), unicode=unicode, separators=(",", ":")))
 
 
-def yaml_document(event: WatchEvent, *, unicode: bool = True) -> str:
+def yaml_document(event: WatchEvent, *, resource: Resource | None = None, unicode: bool = True) -> str:
     """The same in YAML, with ``---`` before it; halves of surrogates, which YAML cannot hold, become U+FFFD."""
-    return f"---\n{_yaml(_document(event), unicode)}".rstrip("\n")
+    return f"---\n{_yaml(_document(event, resource), unicode)}".rstrip("\n")
 
 
 def name_line(resource: Resource) -> Callable[[WatchEvent], str]:
@@ -70,9 +71,17 @@ def name_line(resource: Resource) -> Callable[[WatchEvent], str]:
     return lambda event: escaped(f"{kind}/{event.key.name}")
 
 
-def _document(event: WatchEvent) -> dict[str, Any]:
-    document = {"type": str(event.type), "object": event.object}
+def _document(event: WatchEvent, resource: Resource | None) -> dict[str, Any]:
+    document = {"type": str(event.type), "object": _named(event.object, resource)}
     return {**document, FINAL_STATE_UNKNOWN: True} if event.final_state_unknown else document
+
+
+def _named(document: dict[str, Any] | None, resource: Resource | None) -> dict[str, Any] | None:
+    """Of an object whose deletion nobody saw, no more than the names are known."""
+    if document is None or resource is None or not resource.kind:
+        return document
+    known = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return {**{name: value for name, value in known.items() if name not in document}, **document}
 
 
 def _json(document: dict[str, Any], *, unicode: bool, separators: tuple[str, str]) -> str:

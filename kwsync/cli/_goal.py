@@ -19,8 +19,10 @@ class Reached(Exception):
 class Goal:
     """Looks at the events of one kind, which must hold whole objects."""
 
-    def __init__(self, until: Until) -> None:
+    def __init__(self, until: Until, *, initial: bool = True) -> None:
+        """Without *initial*, what was there before is not looked at, and only changes count."""
         self._until = until
+        self._initial = initial
         self._present: set[ObjectKey] = set()
 
     def look(self, event: WatchEvent) -> None:
@@ -33,8 +35,14 @@ class Goal:
             self._present.discard(event.key)
         else:
             self._present.add(event.key)
-        if self._until.holds(event):
+        if self._counts(event) and self._until.holds(event):
             raise Reached(event.key)
+
+    def _counts(self, event: WatchEvent) -> bool:
+        """A change of what was there before is no creation."""
+        if self._initial:
+            return True
+        return not event.initial and (event.type is EventType.ADDED or not self._until.by_presence)
 
 
 class Nothing:

@@ -11,7 +11,7 @@ import click
 
 from kwsync import __version__
 from kwsync.cli._demo_command import demo
-from kwsync.cli._errors import MEANINGS, CommandError, ExitCode, ReaderGone, TimeOver
+from kwsync.cli._errors import MEANINGS, CommandError, ExitCode, ReaderGone
 from kwsync.cli._events_command import events
 from kwsync.cli._output import silence
 from kwsync.cli._serve_command import serve
@@ -85,8 +85,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except ReaderGone:
         silence(sys.stdout)
         return ExitCode.READER_GONE
-    except TimeOver:
-        return ExitCode.DONE
     except OSError as error:
         silence(sys.stdout)
         tell_failure(f"the system does not allow it: {error}: see what is short (disk, memory, open files)")

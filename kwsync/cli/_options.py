@@ -50,7 +50,7 @@ def on_cluster(command: Callable[..., None]) -> Callable[..., None]:
 
     for option in (
         verbose_option,
-        seconds_option("--timeout", "End after that, with exit code 0."),
+        seconds_option("--timeout", "End after that, with exit code 0; 4 if there was no state by then."),
         click.option(
             "--kubeconfig", callback=_check_given, metavar="FILE", help="Instead of KUBECONFIG or ~/.kube/config."
         ),
@@ -151,7 +151,7 @@ class Place:
             return None
         seconds = self.end - monotonic()
         if seconds <= 0:
-            raise TimeOver
+            raise TimeOver(self.client, "answered")
         return seconds
 
     def namespace_for(self, resource: Resource) -> str | None:

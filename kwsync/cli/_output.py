@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import math
 import os
 import select
 import stat
@@ -11,7 +12,17 @@ import sys
 from collections.abc import Iterable
 from typing import TextIO
 
+from kwsync._clock import monotonic
 from kwsync.cli._errors import CommandError, ExitCode, ReaderGone
+
+PIECE = 4096
+"""Bytes that a pipe takes whole when it says that it takes any (PIPE_BUF of Linux), so that no write waits."""
+
+_LOOK_SECONDS = 3600.0
+"""A wait that every system can be told."""
+
+GRACE_SECONDS = 1.0
+"""So long behind the end of the command a reader may take for what is still to be written."""
 
 
 class Output:
@@ -25,6 +36,10 @@ class Output:
         if isinstance(self.stream, io.TextIOWrapper):
             self.stream.reconfigure(errors="backslashreplace")  # LANG=C knows no umlauts
         self._reader = _Reader.of(self.stream)
+        self._encoder = codecs.getincrementalencoder(getattr(self.stream, "encoding", None) or "utf-8")(
+            getattr(self.stream, "errors", None) or "strict"
+        )
+        self._end = math.inf
 
     @property
     def takes_unicode(self) -> bool:
@@ -32,14 +47,17 @@ class Output:
         encoding = getattr(self.stream, "encoding", None)
         return not encoding or codecs.lookup(encoding).name == "utf-8"
 
+    def limit(self, seconds: float | None) -> None:
+        """After so many seconds nobody waits any more for a reader who does not read."""
+        self._end = math.inf if seconds is None else monotonic() + seconds + GRACE_SECONDS
+
     def write(self, lines: Iterable[str]) -> None:
         """Write the lines in one piece, at once. `ReaderGone` where nobody reads, `CommandError` where it fails."""
         text = "".join(f"{line}\n" for line in lines)
         if not text:
             return
         try:
-            self.stream.write(text)
-            self.stream.flush()
+            self._put(text)
         except BrokenPipeError:
             silence(self.stream)
             raise ReaderGone from None
@@ -47,6 +65,22 @@ class Output:
             silence(self.stream)
             reason = error.strerror or str(error)
             raise CommandError(f"cannot write to standard output: {reason}", ExitCode.FAILED) from None
+
+    def _put(self, text: str) -> None:
+        if self._reader is None:
+            self.stream.write(text)
+            self.stream.flush()
+            return
+        rest = memoryview(self._encoder.encode(text))
+        while rest:
+            self._wait_for(self._reader)
+            rest = rest[os.write(self._reader.descriptor, rest[:PIECE]) :]
+
+    def _wait_for(self, reader: _Reader) -> None:
+        while not reader.takes(min(self._end - monotonic(), _LOOK_SECONDS)):
+            if monotonic() >= self._end:
+                sentence = "the time was over while nobody read standard output: its end is missing"
+                raise CommandError(sentence, ExitCode.FAILED)
 
     def check_reader(self) -> None:
         """`ReaderGone` as soon as the other end of a pipe is closed, also while there is nothing to write."""
@@ -59,8 +93,11 @@ class _Reader:
     """The other end of a pipe or a socket."""
 
     def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
         self._poll = select.poll()
         self._poll.register(descriptor, 0)  # POLLERR and POLLHUP come unasked
+        self._writing = select.poll()
+        self._writing.register(descriptor, select.POLLOUT)
 
     @classmethod
     def of(cls, stream: TextIO) -> _Reader | None:
@@ -72,6 +109,10 @@ class _Reader:
             return None
         can_tell = hasattr(select, "poll") and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
         return cls(descriptor) if can_tell else None
+
+    def takes(self, seconds: float) -> bool:
+        """Wait until a piece can be written, at most so long. (Where nobody can read any more, writing tells.)"""
+        return bool(self._writing.poll(1000 * max(0.0, seconds)))
 
     def is_gone(self) -> bool:
         """Whether nobody can read any more."""

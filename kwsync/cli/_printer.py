@@ -11,7 +11,7 @@ import attrs
 from kwsync import CancelToken, EventType, WatchError, WatchEvent
 from kwsync._clock import monotonic
 from kwsync.cli._documents import plural_of
-from kwsync.cli._errors import explain
+from kwsync.cli._errors import TimeOver, explain
 from kwsync.cli._follow import Follower, Subject
 from kwsync.cli._gather import Source, gather
 from kwsync.cli._goal import Goal, Reached
@@ -96,18 +96,26 @@ class Screen:
         self._clock = clock
         self._held: dict[int, list[WatchEvent]] = {}
         self._missing = list(range(len(shown)))
+        self._untold = set(self._missing)
         self._deadline: float | None = None
         self._reached: Reached | None = None
 
     def handle(self, number: int, event: WatchEvent) -> None:
         """Print what the event makes appear, unless a kind that comes before it has not shown its state yet."""
         self._held.setdefault(number, []).append(event)
+        if event.type is EventType.SYNCED:
+            self._untold.discard(number)
         if event.type is EventType.SYNCED and number in self._missing:
             self._missing.remove(number)
         self._release(self._missing[0] if self._missing else len(self._shown))
         self._look(self._shown[number].goal, event)
         if self._held and self._deadline is None:
             self._deadline = self._clock() + HELD_SECONDS
+
+    @property
+    def untold(self) -> list[str]:
+        """The kinds of which no full state has come."""
+        return list(dict.fromkeys(plural_of(self._shown[number].subject.resource) for number in sorted(self._untold)))
 
     def tick(self) -> float:
         """A kind that is in trouble holds up no other for long, and a reader who has gone ends all."""
@@ -151,7 +159,10 @@ class Screen:
 
 
 def show(shown: Sequence[Shown], output: Output, seconds: float | None = None) -> None:
-    """Follow and print, for *seconds* or until something ends it; `CommandError` for errors."""
+    """Follow and print, for *seconds* or until something ends it; `CommandError` for errors, and `TimeOver` where
+    something has not shown its state by then.
+    """
+    output.limit(seconds)
     cancel = CancelToken()
     followers = [Follower(each.subject, cancel) for each in shown]
 
@@ -160,7 +171,10 @@ def show(shown: Sequence[Shown], output: Output, seconds: float | None = None) -
             follower.look()
 
     sources = [_source(*pair) for pair in zip(shown, followers, strict=True)]
-    gather(sources, cancel, Screen(shown, output, look=look), seconds)
+    screen = Screen(shown, output, look=look)
+    gather(sources, cancel, screen, seconds)
+    if screen.untold:
+        raise TimeOver(shown[0].subject.client, f"told of {', '.join(screen.untold)}")
 
 
 def _source(shown: Shown, follower: Follower) -> Source:

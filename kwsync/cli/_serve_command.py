@@ -50,7 +50,7 @@ def serve(port: int, path: str | None, lively: bool, verbosity: int) -> None:
     """Run a Kubernetes API server in memory on 127.0.0.1, and write a kubeconfig for it, until Ctrl-C.
 
     It knows the kinds of Kubernetes and learns others from CustomResourceDefinitions; it runs nothing. kubectl and
-    every client can talk to it.
+    other clients can talk to it in JSON; "kubectl create KIND" sends protobuf, and is refused: say "create -f".
     """
     output = Output()
     with telling(verbosity), ExitStack() as stack:

@@ -51,6 +51,15 @@ def _columns(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
+def cut(text: str, columns: int) -> str:
+    """The text, or its beginning and dots, so that it takes no more than so many columns."""
+    if width(text) <= columns:
+        return text
+    while width(text) > columns - 3:
+        text = text[: min(len(text) - 1, columns)]
+    return f"{text}..."
+
+
 def padded(text: str, columns: int) -> str:
     """The text with spaces behind it, so that it takes so many columns."""
     return text + " " * (columns - width(text))

@@ -43,6 +43,8 @@ class Until:
     expression: str
     _types: tuple[str, ...]
     _is_met: Callable[[dict[str, Any]], bool]
+    by_presence: bool = False
+    """Whether it is enough that the object is there."""
 
     def holds(self, event: Event) -> bool:
         """Whether the event shows an object in this state. What is deleted is in no state, and its last one is past."""
@@ -61,7 +63,7 @@ def parse_until(expression: str) -> Until:
     try:
         if found in ("create", "delete"):
             types = _THERE if found == "create" else ("DELETED",)
-            return Until(expression, types, lambda _: True)
+            return Until(expression, types, lambda _: True, by_presence=found == "create")
         if word == "condition" and equals:
             return Until(expression, _THERE, _condition(rest))
         if word == "jsonpath" and equals:

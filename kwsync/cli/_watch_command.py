@@ -65,7 +65,11 @@ def _check_until(_context: click.Context, _parameter: click.Parameter, value: st
     help="Only objects with these fields (metadata.name=web).",
 )
 @click.option("-o", "--output", "form", type=click.Choice(list(VIEWS)), default="table", help="Default: table.")
-@click.option("--no-initial", is_flag=True, help="Leave out what is there already: show changes alone.")
+@click.option(
+    "--no-initial",
+    is_flag=True,
+    help="Leave out what is there already: changes alone are shown, and count for --until.",
+)
 @click.option(
     "--until",
     callback=_check_until,
@@ -102,7 +106,8 @@ def watch(
         log.warning("%s: %s", until and until.expression, reached.key or "there is no object")
         return
     except TimeOver:
-        pass
+        if until is None:
+            raise
     if until is not None:
         raise CommandError(f"--timeout was over before {until.expression}", ExitCode.NOT_REACHED)
 
@@ -136,7 +141,7 @@ def _watch(
     if until is not None:
         looked_at = shown if VIEWS[form] == "object" else [_unseen(subject(kind, "object")) for kind in kinds]
         for each in looked_at:
-            each.goal = Goal(until)
+            each.goal = Goal(until, initial=initial)
         shown = shown if looked_at is shown else [*shown, *looked_at]
     show(shown, output, place.remaining())
 
@@ -155,8 +160,8 @@ def formats_of(
     if form == "diff":
         return [Differences(name_line(kind), paint, unicode=unicode) for kind in kinds]
     if form in ("json", "yaml"):
-        line = functools.partial(json_line if form == "json" else yaml_document, unicode=unicode)
-        return [Each(line) for _ in kinds]
+        line = json_line if form == "json" else yaml_document
+        return [Each(functools.partial(line, resource=kind, unicode=unicode)) for kind in kinds]
     namespaces = all_namespaces and any(kind.namespaced is not False for kind in kinds)
     return list(tables_of(kinds, paint, Widths(), wide=form == "wide", namespaces=namespaces))
 

@@ -194,6 +194,22 @@ class TestConnection:
         assert told.endswith("renew the server's certificate, and check this machine's clock")
         assert code == ExitCode.UNREACHABLE
 
+    @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+    def test_certificate_of_another_name(self, host: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        """A certificate of another host or address is a matter of how the server is called."""
+        authority = trustme.CA()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("kube.example.com").configure_cert(context)
+        authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+        with ScriptedServer(tls=context) as server:
+            url = server.url.replace("127.0.0.1", host)
+            path = write_config(tmp_path / "config", url, **{"certificate-authority": str(tmp_path / "ca.pem")})
+            code, told = fails(capsys, "watch", "pods", "--kubeconfig", str(path))
+        advice = "correct the server's address in the kubeconfig, or set tls-server-name to a name in the certificate"
+        assert told.startswith(f"no trust in {url}: ")
+        assert told.endswith(f"mismatch, certificate is not valid for {host!r}: {advice}")
+        assert code == ExitCode.UNREACHABLE
+
     def test_unknown_authority(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         """A certificate of an authority that nobody trusts points at the kubeconfig."""
         with ApiServer(tls=True) as server:
@@ -209,6 +225,22 @@ class TestConnection:
             code, told = fails(capsys, "watch", "pods", "--kubeconfig", str(path))
         assert code == ExitCode.FAILED
         assert "does not answer as a Kubernetes API" in told
+
+    @pytest.mark.parametrize("kind", ["pods", "widgets"])
+    @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+    def test_login_page(self, code: int, kind: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        """A server that sends everybody to a login page is none of Kubernetes, and is not asked for ever."""
+        answer = Http(code, "", {"Location": "https://bob:s3ntinel@sso.example.com/login?token=s3ntinel"})
+        with ScriptedServer(default=[answer]) as server:
+            path = write_config(tmp_path / "config", server.url)
+            exit_code, told = fails(capsys, "watch", kind, "--kubeconfig", str(path))
+            assert told.startswith(
+                f"{server.url} does not answer as a Kubernetes API: {code}: redirects are not followed"
+            )
+        assert told.endswith(
+            "(https://sso.example.com/login): check the server's address, and whether a proxy wants a login"
+        )
+        assert exit_code == ExitCode.FAILED
 
     @pytest.mark.parametrize("kind", ["pods", "widgets"])
     def test_plain_http_where_tls_is_meant(self, kind: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -432,13 +464,15 @@ def test_without_the_extra(missing: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program], env=os.environ, capture_output=True, text=True, timeout=30, check=False
     )
-    sentence = 'kwsync: the command line needs some more packages: pip install "kwsync[cli]"\n'
+    sentence = 'kwsync: the command line needs some more packages: pip install ".[cli]" in a checkout\n'
     assert (done.returncode, done.stdout, done.stderr) == (1, "", sentence)
 
 
 def test_no_server_is_waited_for_in_vain(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """--timeout counts also while a server that accepts connections says nothing."""
+    """--timeout counts also while a server that accepts connections says nothing, which is no success."""
     with ScriptedServer(default=[NoHead()]) as server:
         path = write_config(tmp_path / "config", server.url)
-        assert main(["watch", "pods", "--kubeconfig", str(path), "--timeout", "0.2"]) == ExitCode.DONE
-    assert capsys.readouterr() == ("", "")
+        code, told = fails(capsys, "watch", "pods", "--kubeconfig", str(path), "--timeout", "0.2")
+        advice = "check server, network and proxy, or give it more time"
+        assert told == f"{server.url} has not told of pods before --timeout was over: {advice}"
+    assert code == ExitCode.UNREACHABLE

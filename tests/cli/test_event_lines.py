@@ -9,7 +9,7 @@ import pytest
 
 from kwsync import EventType, WatchEvent
 from kwsync.cli._colour import Paint
-from kwsync.cli._event_lines import EventLines, Happening, in_order, of_types
+from kwsync.cli._event_lines import EventLines, Happening, News, in_order, of_types
 from kwsync.cli._times import duration
 from tests.cli.support import event
 
@@ -171,6 +171,40 @@ def test_measure() -> None:
     assert shown.change(came(event("b", "2026-06-01T11:00:00Z"))) == [
         "11:00:00           Normal    Started            pod/web   Started container main"
     ]
+
+
+def test_long_cells() -> None:
+    """A long reason or type is cut, and a long name moves the message of its own line alone."""
+    long = {"kind": "Pod", "name": "n" * 200}
+    shown = lines().block(
+        [
+            came(event("a", "2026-06-01T11:00:00Z", reason="r" * 300, type="日" * 100)),
+            came(event("b", "2026-06-01T11:00:01Z", involvedObject=long)),
+            came(event("c", "2026-06-01T11:00:02Z", message="m" * 300)),
+        ]
+    )
+    assert f"   {'日' * 6}...   {'r' * 37}...   pod/web " in shown[1]
+    assert f"   pod/{'n' * 200}   Started container main" in shown[2]
+    assert shown[3].index("m" * 300) == shown[0].index("MESSAGE") < 150
+
+
+def test_news() -> None:
+    """A label that is added to an Event is no news; once more, another message and an Event made anew are."""
+    news = News()
+
+    def told(verb: EventType, name: str = "a", **more: Any) -> bool:
+        return news(came(event(name, "2026-06-01T11:00:00Z", **more), verb))
+
+    assert told(EventType.ADDED)
+    assert told(EventType.ADDED, "b")
+    changed = event("a", "2026-06-01T11:00:00Z")
+    changed["metadata"]["labels"] = {"seen": "yes"}
+    assert not news(came(changed, EventType.MODIFIED))
+    assert told(EventType.MODIFIED, count=2)
+    assert told(EventType.MODIFIED, count=2, message="other")
+    assert not told(EventType.MODIFIED, count=2, message="other")
+    assert not told(EventType.DELETED)
+    assert told(EventType.ADDED, count=2, message="other")
 
 
 def test_escapes() -> None:

@@ -56,6 +56,22 @@ def test_backlog_then_news(api: ApiServer, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_a_label_is_no_news(api: ApiServer, tmp_path: Path, form: str) -> None:
+    """What was told is not told again because somebody marks the Event, be it of the backlog or new."""
+    create_all(api, OLD)
+    with started(tmp_path, "events", "-o", form) as command:
+        command.until("BackOff")
+        api.patch("events", "old", {"metadata": {"labels": {"seen": "yes"}}})
+        api.create(event("later", "2026-05-01T12:00:00Z", reason="Killing"))
+        api.patch("events", "later", {"metadata": {"labels": {"seen": "yes"}}})
+        api.create(event("last", "2026-05-01T12:00:00Z", reason="Last"))
+        command.until("Last")
+        assert command.end() == 130
+    reasons = [one for line in command.lines for one in ("BackOff", "Killing", "Last") if one in line]
+    assert reasons == ["BackOff", "Killing", "Last"]
+
+
 def test_each_once(api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """An Event that can be read through two APIs is shown once."""
     api.create(NEW)

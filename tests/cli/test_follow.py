@@ -146,6 +146,18 @@ def test_waits_out_everything_once_it_runs() -> None:
     assert versions(server) == ["list", "10", "list", "list", "10"]
 
 
+def test_a_credential_that_is_refused_later(caplog: pytest.LogCaptureFixture) -> None:
+    """Somebody may have to log in again: that is said once, and once more when it happens anew."""
+    refused = [Http(401, status(401, "Unauthorized"))]
+    scripts = [List("10", [])], refused, refused, [List("10", [])], refused, [List("10", [])], QUIET
+    with ScriptedServer(*scripts) as server, following(server) as events:
+        assert list(itertools.islice(events, 3)) == ["SYNCED", "SYNCED", "SYNCED"]
+    again = "pods: 401 Unauthorized; trying again"
+    advice = " (or log in again, or renew the token or client certificate in the kubeconfig)"
+    over = "pods: following again"
+    assert caplog.messages == [again + advice, again, over, again + advice, over]
+
+
 def test_tells_that_trouble_is_over(caplog: pytest.LogCaptureFixture) -> None:
     """Where nothing changes after trouble, somebody who looks is told all the same that it is over."""
     scripts = [List("10", [])], [Http(429, "slow down")], QUIET
@@ -164,7 +176,7 @@ def test_tells_that_trouble_is_over(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.messages == ["pods: 429: slow down; trying again", "pods: following again"]
 
 
-@pytest.mark.parametrize("code", [400, 401, 403, 404, 405, 406, 422])
+@pytest.mark.parametrize("code", [302, 307, 400, 401, 403, 404, 405, 406, 422])
 def test_gives_up_at_the_start(code: int) -> None:
     """What waiting will not mend is raised at once."""
     with ScriptedServer([Http(code, status(code))]) as server, following(server) as events:

@@ -40,6 +40,26 @@ def test_json() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("document", "first"),
+    [
+        ({"metadata": {"name": "web"}}, {"apiVersion": "apps/v1", "kind": "Deployment"}),
+        ({"kind": "Other", "metadata": {}}, {"apiVersion": "apps/v1", "kind": "Other"}),
+        ({"kind": "Other", "metadata": {}, "apiVersion": "x/v2"}, {"kind": "Other"}),
+    ],
+)
+def test_kind_and_version(document: dict[str, Any], first: dict[str, str]) -> None:
+    """An object that does not tell what it is gets kind and version; what it tells itself stays as it is."""
+    deployments = Resource.parse("deployments")
+    for text, load in ((json_line(event(document), resource=deployments), json.loads),) + (
+        (yaml_document(event(document), resource=deployments), yaml.safe_load),
+    ):
+        found = load(text)["object"]
+        assert found == {**found, **document}
+        assert list(found.items())[: len(first)] == list(first.items())
+        assert set(found) == {"apiVersion", "kind", *document}
+
+
 def test_yaml() -> None:
     """A YAML document says the same, in the server's order, and stays readable."""
     readable = {"kind": "Pod", "metadata": {"name": "wäb"}}

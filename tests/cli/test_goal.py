@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kwsync.cli import main
 from kwsync.cli._errors import ExitCode
@@ -35,6 +37,49 @@ def test_is_so_already(api: ApiServer, capsys: pytest.CaptureFixture[str], form:
     api.patch("pods", "a", RUNNING, subresource="status")
     assert main(["watch", "pods", "-o", form, "--until", "jsonpath={.status.phase}=Running"]) == ExitCode.DONE
     assert "a" in capsys.readouterr().out
+
+
+def test_only_what_is_created_now(api: ApiServer, tmp_path: Path) -> None:
+    """With --no-initial what was there before is not created, whatever becomes of it."""
+    create_all(api, pod("a"))
+    with started(tmp_path, "watch", "pods", "-o", "json", "--no-initial", "--until", "create") as command:
+        api.wait_for_requests(2)  # the list, and the watch
+        api.patch("pods", "a", RUNNING, subresource="status")
+        command.until("MODIFIED")
+        create_all(api, pod("b"))
+        assert command.end(None) == ExitCode.DONE
+    assert command.errors == "kwsync: create: default/b\n"
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_only_changes(api: ApiServer, tmp_path: Path, form: str) -> None:
+    """So it is with every state: an object that is in it already counts with its next change."""
+    create_all(api, pod("a"), pod("b"))
+    for name in "ab":
+        api.patch("pods", name, RUNNING, subresource="status")
+    arguments = ["-o", form, "--no-initial", "--until", ".status.phase=Running"]
+    with started(tmp_path, "watch", "pods", *arguments) as command:
+        api.wait_for_requests(2 if form == "json" else 4)  # lists, and watches
+        api.patch("pods", "b", {"metadata": {"labels": {"a": "b"}}})
+        assert command.end(None) == ExitCode.DONE
+    assert command.errors == "kwsync: .status.phase=Running: default/b\n"
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_a_deletion_that_nobody_saw_tells_its_kind(api: ApiServer, tmp_path: Path, form: str) -> None:
+    """Of an object that was gone with the next list, programs are told kind, version and names."""
+    create_all(api, pod("a"))
+    with started(tmp_path, "watch", "pods", "-o", form, "--until", "delete") as command:
+        api.wait_for_requests(2)  # the list, and the watch
+        api.fail_next(Fault.error_event(410), verb="watch")
+        with api.unseen():
+            api.delete("pods", "a")
+        api.end_watches()
+        assert command.end(None) == ExitCode.DONE
+    *_, document = yaml.safe_load_all("\n".join(command.lines)) if form == "yaml" else map(json.loads, command.lines)
+    assert (document["type"], document["finalStateUnknown"]) == ("DELETED", True)
+    assert (document["object"]["apiVersion"], document["object"]["kind"]) == ("v1", "Pod")
+    assert document["object"]["metadata"]["name"] == "a"
 
 
 def test_is_gone_already(capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,8 +55,9 @@ def test_the_end_comes_before_the_wait_is_over(api: ApiServer, tmp_path: Path) -
     api.fail_every(1, Fault.answer(503), path="/api/v1/*/pods")
     create_all(api, config_map("first"))
     with started(tmp_path, "watch", "pods,cm", "-o", "name", "--timeout", "0.9") as command:
-        assert command.end(None) == 0
+        assert command.end(None) == 4
     assert command.lines == ["configmap/first"]
+    assert f"{api.url} has not told of pods before --timeout was over" in command.errors
 
 
 def named(name: str, version: str) -> dict[str, object]:

@@ -97,6 +97,57 @@ class TestSecrets:
         assert SENTINEL not in written
         assert BASIC not in written
 
+    @pytest.mark.parametrize(
+        ("name", "value", "shown"),
+        [
+            (
+                "Location",
+                f"https://u:{SENTINEL}@h.example:8443/p/q?access_token={SENTINEL}#{SENTINEL}",
+                "https://h.example:8443/p/q",
+            ),
+            ("Location", f"//u:{SENTINEL}@[::1]:8443/p", "//[::1]:8443/p"),
+            ("Location", f"/login;jsessionid={SENTINEL}?next=/", "/login"),
+            ("Location", f"https://u:{SENTINEL}/{SENTINEL}@h.example/p", "https://h.example/p"),
+            ("Location", f"https://u:{SENTINEL}?{SENTINEL}@h.example/p", "https://<masked>"),
+            ("Location", f"https:u:{SENTINEL}@h.example/p", "h.example/p"),
+            ("Location", f"https://[{SENTINEL}/p", "https://<masked>"),
+            ("Content-Location", f"/p?token={SENTINEL}", "/p"),
+            (
+                "Link",
+                f'<https://h.example/p?t={SENTINEL}>; rel="next", </q?t={SENTINEL}>',
+                '<https://h.example/p>; rel="next", </q?<masked>>',
+            ),
+            ("Refresh", f"0; url=https://u:{SENTINEL}@h.example/p?t={SENTINEL}", "0; url=https://h.example/p"),
+            ("Refresh", f"0;url=/p?t={SENTINEL}", "0;url=/p?<masked>"),
+            ("Referer", f"https://h.example/p?t={SENTINEL}", "https://h.example/p"),
+            ("X-Original-URL", f"/p?t={SENTINEL}", "/p?<masked>"),
+            ("X-Other", f"see https://u:{SENTINEL}@h.example", "see https://h.example"),
+            ("Warning", '299 - "what? nothing #1"', '299 - "what? nothing #1"'),
+        ],
+    )
+    @pytest.mark.parametrize("code", [200, 302])
+    def test_addresses(
+        self,
+        code: int,
+        name: str,
+        value: str,
+        shown: str,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        """Of addresses in headers and in the error of a redirect no password and no query is told."""
+        Environment(monkeypatch, tmp_path)
+        with ScriptedServer(default=[Http(code, "{}", {name: value})]) as server:
+            path = write_config(tmp_path / "config", server.url)
+            main(["watch", "pods", "--timeout", "1", "-vvv", "--kubeconfig", str(path)])
+        written = capsys.readouterr().err
+        assert f"<   {name}: {shown}\n" in written
+        assert SENTINEL not in written
+        if code == 302:
+            place = shown if name == "Location" else "no location"
+            assert f"redirects are not followed ({place})" in written
+
     def test_headers_of_the_caller(self, caplog: pytest.LogCaptureFixture) -> None:
         """What a caller of the library gives in headers of a telling name is masked, too; other headers are shown."""
         caplog.set_level(logging.DEBUG, "kwsync.wire")

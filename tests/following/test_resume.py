@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwsync import Backoff, ErrorOrigin, WatchError
-from kwsync._resume import HEALTHY_SECONDS, STEADY_SECONDS, Action, Do, Outcome, Rules, State
+from kwsync._resume import HEALTHY_SECONDS, LONGEST_WAIT, STEADY_SECONDS, Action, Do, Outcome, Rules, State
 from kwsync.errors import local_error, status_error
 
 RULES = Rules()
@@ -140,6 +140,27 @@ class TestAfterWatch:
     def test_b011_very_short(self, lasted: float) -> None:
         """B011: a clean end within a second that told nothing means a list, after a step."""
         assert after(watching(), lasted=lasted, version="10").action == AGAIN
+
+    def test_silent_and_early(self) -> None:
+        """One that ends within seconds, again and again, and tells nothing, is followed without haste: no failure."""
+        first = after(watching(), lasted=1.1, version="10")
+        assert first.action == Action(Do.WATCH, "10")
+        second = after(first, lasted=1.1, version="10")
+        assert second.action == Action(Do.WATCH, "10", wait=0.0)
+        assert after(second, lasted=1.1, version="10").action == Action(Do.WATCH, "10", wait=0.0)
+        assert after(second, lasted=1.1, alive=True, version="11").action == Action(Do.WATCH, "11")
+
+    def test_a_short_window(self) -> None:
+        """Nor is anything wrong with one that was to last no longer."""
+        state = watching()
+        for _ in range(5):
+            state = after(state, rules=Rules(window_seconds=1), lasted=1.0, version="10")
+            assert state.action == Action(Do.WATCH, "10")
+
+    def test_retry_after_is_obeyed_for_an_hour(self) -> None:
+        """A proxy whose clock is wrong by years does not make a follower deaf for years."""
+        error = status_error({"kind": "Status", "code": 429}, ErrorOrigin.HTTP, path="", retry_after=1e9)
+        assert after(watching(), error=error, version="10").action.wait == LONGEST_WAIT
 
     @pytest.mark.parametrize(("lasted", "alive"), [(HEALTHY_SECONDS, False), (LONG, False), (LONG, True), (0.0, True)])
     def test_b010_clean_end(self, lasted: float, alive: bool) -> None:

@@ -316,6 +316,55 @@ class TestRelisted:
             assert server.requests[1].time - server.requests[0].time >= 0.95
 
 
+def _line(**more: Any) -> Raw:
+    """An event about a pod "odd", with what is odd about it."""
+    metadata = {"name": "odd", "namespace": "default", "uid": "u", "resourceVersion": "17"} | more.pop("metadata", {})
+    return Raw(json.dumps({"type": "ADDED", "object": {"kind": "Pod", "metadata": metadata, **more}}).encode() + b"\n")
+
+
+def _told_of(first: Step, script: list[Step]) -> list[str]:
+    """What is told of a first list and a first watch, up to an object z, which each later watch tells of."""
+    with following(script, default=GOES_ON) as (server, stream):
+        server.on(lambda request: not request.is_watch, first, times=1)
+        server.on(lambda request: not request.is_watch, listed("20", "b"))
+        return shown(until_named(stream, "z"))
+
+
+class TestOddEvents:
+    def test_over_several_lines(self) -> None:
+        """An event that is written over several lines is one."""
+        event = json.dumps({"type": "ADDED", "object": pod("a", "11")}, indent=2).encode() + b"\n"
+        with following(listed("10"), live(Raw(event), change("ADDED", "z", "12"))) as (server, stream):
+            until_synced(stream)
+            assert shown(until_named(stream, "z")) == ["ADDED a", "ADDED z"]
+            assert asked(server) == ["LIST", "WATCH 10"]
+
+    @pytest.mark.parametrize("version", ["\ud800", "1\n2", "\x00"])
+    @pytest.mark.parametrize("place", ["event", "list"])
+    def test_version_that_cannot_be_sent(self, version: str, place: str) -> None:
+        """A version that no request could carry counts as none; whatever follows, the stream goes on."""
+        first = listed(version, "a") if place == "list" else listed("10")
+        script = [Head(), _line(metadata={"resourceVersion": version}), Stall(0.1), End()]
+        assert _told_of(first, script)[-1] == "ADDED z"
+
+    @pytest.mark.parametrize("levels", [900, 990, 1000, 1010, 1500, 100_000])
+    @pytest.mark.parametrize("place", ["event", "list"])
+    def test_nested_deeply(self, levels: int, place: str) -> None:
+        """An object that is nested deeply is told, or an ERROR says that it was not: never nothing."""
+        body = b'{"kind":"Pod","metadata":{"name":"odd","uid":"u","resourceVersion":"17"},"x":' + b"[" * levels
+        body += b"]" * levels + b"}"
+        line = Raw(b'{"type":"ADDED","object":' + body + b"}\n")
+        page = b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"10"},"items":[' + body + b"]}"
+        first: Step = Http(200, page) if place == "list" else listed("10")
+        told = _told_of(first, [Head(), line, End()] if place == "event" else GOES_ON)
+        assert "ADDED odd" in told or "ERROR DECODE" in told, told
+
+    def test_a_piece_at_the_end(self) -> None:
+        """What is left of a line when a stream ends is no event, and nothing is lost: it comes again."""
+        told, requests = after(Head(), Raw(b'{"type":"ADDED","obj'), Stall(1.1), End())
+        assert (told, requests) == ([], ["WATCH 10"])
+
+
 class TestSilence:
     @pytest.mark.parametrize(
         "script", [[Head(), Blackhole()], [Head(), change("ADDED", "a", "11"), Stall()], [NoHead()]]

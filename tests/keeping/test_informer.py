@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from kwsync import Informer, WatchError, WatchEvent
+from kwsync import EventType, Informer, ObjectKey, WatchError, WatchEvent
+from kwsync._records import Change, PlainRecord
 from kwsync.errors import ErrorOrigin
 from kwsync.testing import pod
 from tests.cancel.support import in_child
@@ -488,6 +489,44 @@ class TestResync:
             told.wait(9)
         resynced = told.short[3:9]
         assert set(resynced) == {"MODIFIED a 1>1", "MODIFIED b 1>1"}
+
+    @pytest.mark.parametrize("listed", [True, False])
+    def test_b092_after_a_restart(self, listed: bool) -> None:
+        """It goes on after a restart, though the list has not come yet, or tells nothing new."""
+        state = page("1", pod("a", "1"))
+        informer = ByHand(resync=0.01)
+        told = informer.tell()
+        for _ in range(3):
+            before = len(told.events)
+            with informer:
+                informer.give(*[state] if listed or not before else [])
+                told.wait(before + 5)
+            assert informer.join(LIMIT)
+        assert set(told.short) == {"ADDED a 1 initial", "SYNCED", "MODIFIED a 1>1"}
+
+    def test_b092_without_objects(self) -> None:
+        """It comes, too, to a handler that was told of nothing before the informer was started again."""
+        informer = ByHand(resync=0.01)
+        told = informer.tell()
+        with informer:
+            informer.give(page("1"), added("a", "2"))
+            assert told.wait(5)[-1] == "MODIFIED a 2>2"
+
+    def test_undecodable(self) -> None:
+        """An object that cannot be decoded fails who looks at it alone: all others are told again, and again."""
+        raw = b'{"metadata":{"name":"deep"},"spec":%b}' % (b"[" * 100_000 + b"]" * 100_000)
+        deep = Change(EventType.ADDED, PlainRecord(ObjectKey("default", "deep"), "", "2", raw))
+        seen: list[str] = []
+        with by_hand(page("1", pod("a", "1")), deep, modified("b", "3"), resync=0.01) as informer:
+
+            def look(event: WatchEvent) -> None:
+                assert event.object is not None
+                seen.append(event.object["metadata"]["name"])
+
+            informer.add_handler(look, look)
+            wait_until(lambda: min(seen.count("a"), seen.count("b")) >= 3, "three resyncs")
+        assert "deep" not in seen
+        assert {error.origin for error in informer.errors} == {ErrorOrigin.CALLBACK}
 
     def test_b079_no_old_state(self) -> None:
         """A resync does not undo what is waiting: a handler that is late is told of the change, from what it knew."""

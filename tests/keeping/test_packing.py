@@ -150,6 +150,7 @@ class TestRecords:
     def test_forgotten_records_are_no_sample(self) -> None:
         """However often a few objects change, there are only a few to learn from, and the old states are not kept."""
         pack = Packing().pack
+        last = pack(kept(PODS[1]))
         for number in range(2 * SAMPLE):
             last = pack(kept(a_pod(1, str(number))))
         assert isinstance(last, Packed)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta, timezone
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -22,6 +27,7 @@ from kwsync.testing import (
     Http,
     List,
     NoHead,
+    Rst,
     ScriptedServer,
     Stall,
     bookmark,
@@ -30,6 +36,7 @@ from kwsync.testing import (
 )
 from tests.cancel.support import handling
 from tests.keeping.support import AT_ONCE, LIMIT, Document, Told, in_background, known, wait_until
+from tests.leaks import open_sockets
 
 QUICK = Backoff(initial=0.005, cap=0.02)
 
@@ -175,6 +182,25 @@ class TestEqual:
             assert found is not None
             assert (found["kind"], "data" in found) == ("PartialObjectMetadata", False)
 
+    def test_table_view(self) -> None:
+        """Of a Table a list tells only what has changed, though every age has; labels are those of the rows."""
+        times = [datetime.now(timezone.utc)]
+        with ApiServer(now=lambda: times[-1]) as server, server.client() as client:
+            for name in ("a", "b"):
+                server.create(configmap(name, labels={"app": name}))
+            with new(client, view="table") as informer:
+                told = told_by(informer)
+                wait_until(lambda: len(told.events) == 3, "the initial state")
+                wait_until(informer.healthy, "the watch")
+                times.append(times[-1] + timedelta(hours=5))
+                with server.unseen():
+                    server.patch("configmaps", "b", {"data": {"text": "new"}})
+                server.restart()
+                wait_until(lambda: informer.status.relists > 0, "a list")
+                wait_until(lambda: len(told.events) > 3, "what has changed")
+                assert [(str(event.type), event.key.name) for event in told.events[3:]] == [("MODIFIED", "b")]
+                assert len(informer.store.list(label_selector="app=b")) == 1
+
     @pytest.mark.parametrize("seed", range(3))
     def test_through_faults(self, api_server: ApiServer, client: Client, seed: int) -> None:
         """Whatever goes wrong, the cache is what the server has once it stops, and so is what handlers know."""
@@ -261,6 +287,41 @@ class TestErrors:
         with scripted_client(scripted_server) as client, Informer("pods", client=client) as informer:
             assert informer.store.wait_until("77", LIMIT)
             assert informer.store.resource_version == "77"
+
+
+def connections_to(port: int) -> int:
+    """How many open connections this process has to a port."""
+    found = 0
+    for descriptor in open_sockets().values():
+        with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as copy:
+            found += copy.family == socket.AF_INET and copy.getpeername()[1] == port
+    return found
+
+
+def test_e7_reconnecting_leaves_nothing(scripted_server: ScriptedServer) -> None:
+    """Fifty times a list, an event and a reset: one connection at a time, and the cache is what the list was."""
+    rounds, most = 50, list[int]()
+    for number in range(rounds):
+        version = 10 * (number + 1)
+        scripted_server.add(List(str(version), [pod("stays", "1")]))
+        scripted_server.add(Head(), Event("ADDED", pod(f"new-{number}", str(version + 1))), Rst())
+        scripted_server.add(Http(410, status(410, "Expired")))
+    scripted_server.add(List("9999", [pod("stays", "1")]))
+    scripted_server.default = (Head(), Stall())
+    port = urlsplit(scripted_server.url).port
+    assert port is not None
+    with scripted_client(scripted_server) as client, Informer("pods", client=client, backoff=QUICK) as informer:
+        told = Told()
+        informer.add_handler(**told.callbacks)
+        informer.add_handler(lambda event: most.append(connections_to(port)))
+        assert informer.store.wait_until("9999", LIMIT)
+        wait_until(lambda: known(told) == {"stays": "1"}, "what the handler knows")
+        wait_until(informer.healthy, "the last watch")
+        assert list(map(str, informer.store)) == ["default/stays"]
+        assert informer.status.relists == rounds
+        wait_until(lambda: connections_to(port) <= 1, "no connection but the watch's")
+    assert max(most) <= 2, "the watch's, and one that is kept for the next list"
+    assert told.short.count("SYNCED") == 1
 
 
 def scripted_client(server: ScriptedServer) -> Client:
@@ -382,6 +443,27 @@ class TestShared:
         assert informers.informer("pods", transform=transform, resync=30) is informer
         with pytest.raises(ValueError, match="another transform, resync"):
             informers.informer("pods")
+
+    def test_b101_how_it_follows(self, client: Client) -> None:
+        """How it fails, what it takes and what ends it must be the same, too: the very same event ends all of it."""
+        informers, cancel = SharedInformers(client), threading.Event()
+        same: dict[str, Any] = {"cancel": cancel, "max_line_bytes": 1 << 20}
+        informer = informers.informer("pods", backoff=Backoff(initial=1), **same)
+        assert informers.informer("pods", backoff=Backoff(initial=1), **same) is informer
+        with pytest.raises(ValueError, match="another backoff, max_line_bytes, cancel"):
+            informers.informer("pods", cancel=threading.Event())
+        assert informers.informer("secrets") is informers.informer("secrets", backoff=Backoff())
+
+    def test_cancel(self, server: ApiServer, client: Client) -> None:
+        """The event ends the informer that it was given for, and no other."""
+        informers, cancel = SharedInformers(client), CancelToken()
+        ending = informers.informer("configmaps", cancel=cancel)
+        staying = informers.informer("secrets")
+        with informers:
+            assert informers.wait_synced(LIMIT)
+            cancel.set()
+            assert ending.join(LIMIT)
+            assert staying.is_alive()
 
     def test_b067_indexers_are_added(self, server: ApiServer, client: Client) -> None:
         """Each may bring its own indexers; another function for a name is refused."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
-from kwsync import ObjectKey, Store
+from kwsync import EventType, ObjectKey, Store
 from kwsync._cache import Cache
 from kwsync._indexes import Indexes
+from kwsync._records import Change, Page, PlainRecord
 from kwsync.errors import ErrorOrigin
 from kwsync.testing import pod
 from tests.keeping.support import (
@@ -360,6 +362,33 @@ class TestWaiting:
             having.take(added("a", "mine"), modified("a", "y"), bookmark("z"))
         assert woken == [True]
 
+    def test_what_a_list_brings(self) -> None:
+        """A version that cannot be compared is also seen where a full state brings an object that has it."""
+        having = Kept()
+        having.take(page("x"))
+        woken: list[bool] = []
+        with in_background(lambda: woken.append(having.store.wait_until("mine", LIMIT))):
+            wait_until(lambda: bool(having.cache._waits), "the waiting thread")
+            having.take(page("y", pod("a", "other")), page("z", pod("a", "mine")), page("z"))
+        assert woken == [True]
+
+    @pytest.mark.parametrize("version", ["nonsense", "0", "99999"])
+    def test_a_change_looks_at_no_other_object(self, version: str) -> None:
+        """However many wait, for whatever version: objects are looked at once at its beginning, not for each change."""
+        having, count, waiting = Kept(), 1000, 5
+        state = having.cache.new_state()
+        for number in range(count):
+            state.put(Counted(f"pod-{number}"), {})
+        having.cache.swap(state, "10")
+        Counted.looks = 0
+        with ExitStack() as stack:
+            for _ in range(waiting):
+                stack.enter_context(in_background(lambda: having.store.wait_until(version, LIMIT)))
+            wait_until(lambda: len(having.cache._waits) == waiting, "the waiting threads")
+            having.take(*(added("new", str(number)) for number in range(11, 200)))
+            having.cache.end()
+        assert Counted.looks <= waiting * count
+
     def test_gives_up(self) -> None:
         """After the timeout it is False, and nothing is left behind."""
         having = Kept()
@@ -382,6 +411,99 @@ class TestWaiting:
         """Something else than a string is a TypeError."""
         with pytest.raises(TypeError, match="resource_version"):
             Store(Cache()).wait_until(7)  # type: ignore[arg-type]
+
+
+class Counted(PlainRecord):
+    """A record that counts how often the version of any is looked at."""
+
+    looks = 0
+
+    def __init__(self, name: str) -> None:
+        super().__init__(ObjectKey("default", name), "", "5", b"{}")
+
+    def __getattribute__(self, name: str) -> Any:
+        """As always."""
+        if name == "version":
+            Counted.looks += 1
+        return super().__getattribute__(name)
+
+
+def deep(name: str, namespace: str = "default") -> Change:
+    """An object that cannot be decoded, since it is nested too deeply."""
+    raw = b'{"metadata":{"name":"%b"},"spec":%b}' % (name.encode(), b"[" * 100_000 + b"]" * 100_000)
+    return Change(EventType.ADDED, PlainRecord(ObjectKey(namespace, name), f"uid-{name}", "2", raw))
+
+
+class TestUndecodable:
+    def test_reading(self) -> None:
+        """It is there; reading it, or a list that it belongs to, names it. Everything else can be read as always."""
+        store = Kept().take(page("1", pod("a"), pod("b", namespace="other")), deep("deep"))
+        assert (len(store), "default/deep" in store) == (3, True)
+        for read in (lambda: store.get("default/deep"), store.list, lambda: store.list("default", "app")):
+            with pytest.raises(ValueError, match="default/deep cannot be decoded"):
+                read()
+        assert names(store.list("other")) == ["b"]
+        assert [store.get(key) for key in store if key.name == "a"] == [pod("a")]
+
+    def test_indexes(self) -> None:
+        """It is kept, told as an error, and in no index; the indexes of all others stay what they are."""
+        having = Kept(name=lambda document: [document["metadata"]["name"]])
+        store = having.take(page("1", pod("a")), deep("deep"), added("b", "3"))
+        assert (len(store), sorted(store.index_values("name"))) == (3, ["a", "b"])
+        assert names(store.by_index("name", "b")) == ["b"]
+        assert [error.origin for error in having.errors] == [ErrorOrigin.DECODE]
+
+    def test_transform(self) -> None:
+        """What cannot be transformed is not kept, and the reason is told."""
+        having = Kept(dict)
+        assert names(having.take(page("1", pod("a")), deep("deep")).list()) == ["a"]
+        assert [error.origin for error in having.errors] == [ErrorOrigin.DECODE]
+
+
+def row(name: str, age: str, version: str = "5", **metadata: Any) -> Change:
+    """A row of a Table, as a list and a watch give it."""
+    found = {"kind": "PartialObjectMetadata", **pod(name, version, metadata=metadata)}
+    document = {"kind": "Table", "metadata": {}, "rows": [{"cells": [name, age], "object": found}]}
+    return Change(EventType.ADDED, kept(document), document)
+
+
+def rows(version: str, *changes: Change, rewound: bool = False) -> Page:
+    """The whole of a list."""
+    return Page(changes, True, True, version, rewound)
+
+
+class TestTables:
+    def test_labels(self) -> None:
+        """A selector looks at the labels of the row's object."""
+        store = Kept().take(
+            Page(
+                [row("a", "1m", labels={"app": "web"}), row("b", "1m"), row("c", "1m", labels={"app": "db"})],
+                True,
+                True,
+                "9",
+            )
+        )
+        found = store.list(label_selector="app=web")
+        assert [document["rows"][0]["cells"][0] for document in found] == ["a"]
+        assert len(store.list(label_selector="!app")) == 1
+
+    @pytest.mark.parametrize("transform", [None, lambda document: {"cells": document["rows"][0]["cells"]}])
+    def test_ages_are_no_changes(self, transform: Any) -> None:
+        """A row whose cells alone differ is the same as long as versions can be trusted: ages change by themselves."""
+        having = Kept(transform)
+        having.take(rows("9", row("a", "1m"), row("b", "1m")))
+        before = {record.key.name: record for record in having.cache.records()}
+        having.take(rows("10", row("a", "2m"), row("b", "2m", "8")), row("a", "3m"))
+        after = {record.key.name: record for record in having.cache.records()}
+        assert (after["a"] is before["a"], after["b"] is before["b"]) == (True, False)
+        having.take(rows("7", row("a", "4m"), row("b", "2m", "8"), rewound=True))
+        assert having.cache.record(ObjectKey("default", "a")) is not before["a"]
+
+    def test_without_versions(self) -> None:
+        """Where the server gives no versions, the cells decide."""
+        having = Kept()
+        having.take(rows("9", row("a", "1m", "")), rows("10", row("a", "2m", "")))
+        assert having.store.list()[0]["rows"][0]["cells"] == ["a", "2m"]
 
 
 class TestTakingOver:

@@ -8,8 +8,9 @@ from typing import Any
 
 from kwsync.testing.apiserver import _status
 from kwsync.testing.apiserver._bounds import Bounds
+from kwsync.testing.apiserver._catalog import Catalog
 from kwsync.testing.apiserver._collection import DELETED, Change, Collection, Version
-from kwsync.testing.apiserver._kind import EVENTS, Catalog, Kind, Resource, builtin_kinds
+from kwsync.testing.apiserver._kind import EVENTS, Kind, Resource, builtin_kinds
 
 Object = dict[str, Any]
 

@@ -149,7 +149,8 @@ def strategies() -> Iterator[Asked]:
     apps = DEPLOYMENTS.rpartition("/")[0]
     for plural, field in (("deployments", "strategy"), ("statefulsets", "updateStrategy")):
         other = "Recreate" if plural == "deployments" else "OnDelete"
-        for index, strategy in enumerate((None, {}, {"type": "RollingUpdate"}, {"type": other}, {"rollingUpdate": {}})):
+        found: list[Any] = [None, {}, {"type": "RollingUpdate"}, {"type": other}, {"rollingUpdate": {}}]
+        for index, strategy in enumerate(found):
             body = {**deployment(), "kind": None, "metadata": {"name": f"strategy-{index}", "annotations": {"a": "b"}}}
             body["spec"] = {**body["spec"], field: strategy}
             yield post(f"{apps}/{plural}?dryRun=All", body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ class TestPersona:
             ),
         ],
     )
-    def test_who_one_is(self, alice: Http, headers: dict[str, str], groups: list[str]) -> None:
+    def test_who_one_is(self, alice: Http, headers: dict[str, Any], groups: list[str]) -> None:
         """One is that user, in the groups that were asked for and those that such a user is in anyhow."""
         info = alice("POST", REVIEW, {}, **headers).body["status"]["userInfo"]
         assert info == {"username": headers["Impersonate_User"], "groups": groups}
@@ -49,7 +50,8 @@ class TestPersona:
     @pytest.mark.parametrize("header", ["Impersonate_Group", "Impersonate_Uid", "Impersonate_Extra_Scopes"])
     def test_without_a_name(self, alice: Http, header: str) -> None:
         """Who wants to be in a group has to say as whom."""
-        answer = alice("GET", MAPS, **{header: "x"})
+        headers: dict[str, Any] = {header: "x"}
+        answer = alice("GET", MAPS, **headers)
         assert answer.status == 400
         assert "without impersonating a user name" in answer.body["message"]
 
@@ -70,13 +72,14 @@ class TestRight:
         api_server.deny("alice", verbs="impersonate")
         api_server.allow("alice", verbs="impersonate", resources="users", names="jane")
         api_server.allow("alice", verbs="impersonate", resources="serviceaccounts", namespaces="demo")
-        for headers, status in (
+        asked: list[tuple[dict[str, Any], int]] = [
             ({"Impersonate_User": "jane"}, 200),
             ({"Impersonate_User": "joe"}, 403),
             ({"Impersonate_User": "jane", "Impersonate_Group": "dev"}, 403),
             ({"Impersonate_User": "system:serviceaccount:demo:robot"}, 200),
             ({"Impersonate_User": "system:serviceaccount:other:robot"}, 403),
-        ):
+        ]
+        for headers, status in asked:
             assert alice("GET", MAPS, **headers).status == status, headers
 
     def test_everywhere(self, api_server: ApiServer, alice: Http) -> None:

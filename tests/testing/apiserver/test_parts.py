@@ -180,7 +180,7 @@ class TestFirstOnes:
         assert http.get(f"{MAPS}?limit=1&limit=x").status == 200
         assert http.get(f"{MAPS}?limit=x&limit=1").status == 400
         http("POST", MAPS, config_map("a"))
-        assert told(watch(f"{MAPS}?watch=1&watch=0").events(1)) == [("ADDED", "a")]
+        assert told(watch(f"{MAPS}?watch=1&watch=0&rest=").events(1)) == [("ADDED", "a")]
 
     @pytest.mark.parametrize("second", [b"metadata: {name: b}", b"{bad", b""])
     def test_documents(self, http: Http, second: bytes) -> None:

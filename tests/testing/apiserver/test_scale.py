@@ -82,9 +82,9 @@ class TestScale:
         assert http("PUT", SCALE, {"metadata": metadata, "spec": {"replicas": 5}}).status == code
         assert wanted(scalable) == 3
 
-    def test_discovery(self, scalable: ApiServer, http: Http) -> None:
+    @pytest.mark.usefixtures("scalable")
+    def test_discovery(self, http: Http) -> None:
         """Discovery names it, where there is one."""
-        assert scalable
         resources = http.get("/apis/example.com/v1").body["resources"]
         assert [each["name"] for each in resources] == ["widgets", "widgets/status", "widgets/scale"]
         assert resources[2]["kind"] == "Scale"
