@@ -161,7 +161,7 @@ def first_lines(monkeypatch: pytest.MonkeyPatch, count: int, *arguments: str) ->
     reader = _Reader(count)
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", reader)
-        assert main([*arguments, "--timeout", str(LIMIT if count else 0.3)]) == (130 if count else 0)
+        assert main([*arguments, "--timeout", str(LIMIT if count else 1)]) == (130 if count else 0)
     return reader.getvalue().splitlines()
 
 

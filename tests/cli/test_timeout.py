@@ -169,7 +169,7 @@ def test_a_reader_who_does_not_read(kind: str, servers: ExitStack) -> None:
     else:
         ours, theirs = (one.detach() for one in socket.socketpair())
     servers.callback(os.close, ours)
-    command = [sys.executable, "-m", "kwsync", "watch", "cm", "-o", "json", "--timeout", "1"]
+    command = [sys.executable, "-m", "kwsync", "watch", "cm", "-o", "json", "--timeout", "2"]
     with subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE, text=True) as process:
         os.close(theirs)
         _, errors = process.communicate(timeout=LIMIT)
@@ -189,7 +189,7 @@ def test_interrupt_while_a_reader_does_not_read(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("large")
 def test_a_slow_reader_gets_everything(tmp_path: Path) -> None:
     """What is longer than a pipe comes whole to a reader who reads."""
-    with started(tmp_path, "watch", "cm", "-o", "json", "--timeout", "3") as command:
+    with started(tmp_path, "watch", "cm", "-o", "json", "--timeout", "5") as command:
         command.until("large")
         assert command.end(None) == 0
     assert json.loads(command.lines[0])["object"]["data"]["text"] == "x" * 900_000
