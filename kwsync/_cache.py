@@ -1,6 +1,8 @@
 """Records by key, with their indexes and a version: written by one thread, read by all.
 
-No reader ever sees half a list: a full state is built aside and swapped in. Nothing of a user's runs under the lock.
+No reader ever sees half a list: a full state is built aside and swapped in. Nothing of a user's is called under the
+lock; but a finalizer or a signal handler that runs there may read, so it is re-entrant, and nothing else is asked for
+under it (see `_hub` for the order of all locks). What such code reads is the state before or after the change.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ class State:
         self.indexes = Indexes(index_names)
         self._is_indexed = bool(index_names)
 
+    # A finalizer may read in the middle of these: whatever the indexes name is then among the records.
+
     def put(self, record: Record, values: Values) -> None:
         """It is there, in this state."""
         self.records[record.key] = record
@@ -32,9 +36,9 @@ class State:
 
     def remove(self, key: ObjectKey) -> None:
         """It is not there."""
-        self.records.pop(key, None)
         if self._is_indexed:
             self.indexes.remove(key)
+        self.records.pop(key, None)
 
 
 class _Wait:
@@ -119,7 +123,7 @@ class Cache:
 
     def _set_version(self, version: str | None) -> None:
         self.version = version or self.version
-        for wait in self._waits:
+        for wait in tuple(self._waits):  # a finalizer may come and go meanwhile; it has seen the version itself
             if self._has_reached(wait.version):
                 wait.reach()
 

@@ -46,8 +46,8 @@ class Delivery:
 
     def event(self) -> WatchEvent:
         """As an event for one handler, who may do with the objects as it likes."""
-        if self is SYNCED:
-            return WatchEvent(EventType.SYNCED)
+        if self.kind is EventType.SYNCED:
+            return WatchEvent(EventType.SYNCED, resource_version=self.record.version or None)
         return RecordEvent.of(
             self.kind,
             self.record,
@@ -89,8 +89,9 @@ def merge(pending: Delivery, then: Delivery) -> Delivery | None:
     )
 
 
-SYNCED = Delivery(EventType.SYNCED, PlainRecord(ObjectKey("", ""), "", "", b""))
-"""Tells that what was told before was the initial state. No object has its key, for all have a name."""
+def synced(version: str | None) -> Delivery:
+    """What was told before is the initial state, as of *version*. No object has its key, for all have a name."""
+    return Delivery(EventType.SYNCED, PlainRecord(ObjectKey("", ""), "", version or "", b""))
 
 
 class Deliveries:

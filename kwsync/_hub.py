@@ -1,14 +1,23 @@
-"""All handlers of one informer: each is told of every change of the cache from the moment it is added."""
+"""All handlers of one informer: each is told of every change of the cache from the moment it is added.
+
+**Order of locks**: hub, then cache; hub, then a handler's queue; nothing else. Users' code does run under them, where
+nobody expects it: a finalizer runs wherever the collector strikes, and a signal handler anywhere in the main thread.
+Such code may add and remove handlers, read the store and stop the informer. So the locks of the cache and the queues,
+under which nothing further is asked for, are re-entrant; and the hub's is waited for by the reading thread alone, which
+then holds no other. Everybody else leaves word of what is to be done, and does it if nobody is at it; else whoever is
+at it does it next, in the order of the words. What is half done is thus never seen by the next step.
+"""
 
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from kwsync._cache import Cache
 from kwsync._deliveries import Delivery, added, modified
-from kwsync._handlers import HandlerRegistration
+from kwsync._handlers import Handler
 
 
 class Hub:
@@ -17,33 +26,78 @@ class Hub:
     def __init__(self, cache: Cache, is_running: Callable[[], bool]) -> None:
         self._cache = cache
         self.is_running = is_running
-        self._lock = threading.RLock()  # held while queues are filled; no code of a user's runs under it
-        self._handlers: tuple[HandlerRegistration, ...] = ()  # replaced as a whole, so that it can be read without
+        self._lock = threading.Lock()  # not re-entrant: a step does not begin in the middle of another
+        self._words: deque[tuple[Callable[[Handler], None], Handler]] = deque()
+        self._handlers: tuple[Handler, ...] = ()  # replaced as a whole, so that it can be read without
+        self._leaving: tuple[Handler, ...] = ()
 
     @property
-    def handlers(self) -> tuple[HandlerRegistration, ...]:
-        """Those that are told."""
-        return self._handlers
+    def handlers(self) -> tuple[Handler, ...]:
+        """Those that are told, and those that were removed and are still in a callback."""
+        return (*self._handlers, *self._leaving)
 
-    def add(self, handler: HandlerRegistration) -> None:
+    # For any thread, at any time
+
+    def add(self, handler: Handler) -> None:
         """Tell it the present state, and every change from now on."""
-        with self._lock:
-            for record in self._cache.records():
-                handler.push(added(record, initial=True))
-            if self._cache.full_states:
-                handler.push_synced()
-            self._handlers += (handler,)
+        self._leave_word(self._add, handler)
 
-    def remove(self, handler: HandlerRegistration) -> None:
-        """Tell it nothing any more."""
-        with self._lock:
-            self._handlers = tuple(each for each in self._handlers if each is not handler)
+    def remove(self, handler: Handler) -> None:
+        """Tell it nothing any more; called again when its thread has ended."""
+        self._leave_word(self._remove, handler)
 
-    def resync(self, handler: HandlerRegistration) -> None:
+    def resync(self, handler: Handler) -> None:
         """Tell it that every object is as it is."""
-        with self._lock:
-            for record in self._cache.records():
-                handler.push(modified(record, record))
+        self._leave_word(self._resync, handler)
+
+    def wake(self) -> None:
+        """The informer has begun or ended."""
+        for handler in self._handlers:
+            handler.wake()
+
+    def _leave_word(self, step: Callable[[Handler], None], handler: Handler) -> None:
+        self._words.append((step, handler))
+        self._do_words()
+
+    def _do_words(self) -> None:
+        """Look again after each release: a word may have been left just before it."""
+        while self._words and self._try_words():
+            self._rouse()
+
+    def _try_words(self) -> bool:
+        is_ours = False
+        try:
+            is_ours = self._lock.acquire(blocking=False)
+            while is_ours and self._words:
+                step, handler = self._words.popleft()
+                step(handler)
+        finally:
+            if is_ours:
+                self._lock.release()
+        return is_ours
+
+    def _rouse(self) -> None:
+        """Outside of the lock: threads are started, and it is logged where there are none."""
+        for handler in self._handlers:
+            handler.rouse()
+
+    def _add(self, handler: Handler) -> None:
+        for record in self._cache.records():
+            handler.push(added(record, initial=True))
+        if self._cache.full_states:
+            handler.push_synced(self._cache.version)
+        self._handlers += (handler,)
+
+    def _remove(self, handler: Handler) -> None:
+        # First here, then not there: whoever asks for all of them does not miss it.
+        self._leaving = tuple(each for each in {*self._leaving, handler} if each.is_alive)
+        self._handlers = tuple(each for each in self._handlers if each is not handler)
+
+    def _resync(self, handler: Handler) -> None:
+        for record in self._cache.records():
+            handler.push(modified(record, record))
+
+    # For the reading thread
 
     def change(
         self,
@@ -57,22 +111,22 @@ class Hub:
         with self._lock:
             change(*arguments)
             handlers = self._handlers
-            if not handlers:
-                return
-            for delivery in deliveries:
-                for handler in handlers:
-                    handler.push(delivery)
+            if handlers:
+                _push(handlers, deliveries)
             if full:
                 for handler in handlers:
-                    handler.push_synced()
-
-    def wake(self) -> None:
-        """The informer has begun or ended."""
-        for handler in self._handlers:
-            handler.wake()
+                    handler.push_synced(self._cache.version)
+        self._rouse()
+        self._do_words()
 
     def abandon(self) -> None:
         """In a forked child: whoever held the lock was not forked along."""
-        self._lock = threading.RLock()
-        for handler in self._handlers:
+        self._lock = threading.Lock()
+        for handler in self.handlers:
             handler.abandon()
+
+
+def _push(handlers: tuple[Handler, ...], deliveries: Iterable[Delivery]) -> None:
+    for delivery in deliveries:
+        for handler in handlers:
+            handler.push(delivery)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+import attrs
 
 from kwsync._cache import Cache
 from kwsync._records import Change, Page
@@ -34,7 +35,8 @@ class Source(Protocol):
         ...
 
 
-class InformerStatus(NamedTuple):
+@attrs.frozen(kw_only=True)
+class InformerStatus:
     """How an informer was at one moment."""
 
     running: bool
@@ -62,7 +64,6 @@ class Run:
         self.source = source
         self.stopping = False
         """Is it to end, or has it ended? Then no callback is called any more."""
-        self.thread: threading.Thread | None = None
         self._pid = os.getpid()
         self._cache = cache
         self._full_states = cache.full_states  # there were so many before
@@ -83,7 +84,18 @@ class Run:
             self.stopping = True
             self.source.interrupt()
 
-    @property
-    def is_alive(self) -> bool:
-        """Does the reading thread run, in this process?"""
-        return self.thread is not None and self.thread.is_alive() and self.is_ours
+
+def status_of(run: Run | None, cache: Cache, last_error: WatchError | None) -> InformerStatus:
+    """How an informer is now whose last run, if there was one, is *run*."""
+    present = None if run is None or run.stopping else run
+    synced = present is not None and present.has_full_state
+    return InformerStatus(
+        running=present is not None,
+        synced=synced,
+        healthy=synced and present is not None and present.source.is_connected,
+        resource_version=cache.version,
+        last_activity=None if present is None else present.source.last_activity,
+        objects=len(cache),
+        relists=max(0, cache.full_states - 1),
+        last_error=last_error,
+    )

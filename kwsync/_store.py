@@ -99,15 +99,16 @@ class Store:
 
 
 def _key(key: Key) -> ObjectKey:
+    if isinstance(key, ObjectKey):
+        return key
     if isinstance(key, str):
         namespace, slash, name = key.rpartition("/")
         if not name or "/" in namespace or (slash and not namespace):
             raise ValueError(f"{key!r} is no key: write namespace/name, or the name of what has no namespace")
         return ObjectKey(namespace, name)
-    if not isinstance(key, tuple):
-        raise TypeError(f"a key is an ObjectKey or a string, not {key!r}")
-    namespace, name = key
-    return ObjectKey(namespace, name)
+    if not isinstance(key, tuple) or list(map(type, key)) != [str, str]:
+        raise TypeError(f"a key is an ObjectKey, a pair of namespace and name, or a string, not {key!r}")
+    return ObjectKey(*key)
 
 
 def _decoded(record: Record) -> dict[str, Any]:
