@@ -154,10 +154,10 @@ def resource_version_of(document: dict[str, Any]) -> str | None:
 
 
 def sendable_version(value: object) -> str | None:
-    """A resource version, if it is one: what is not printable (half a surrogate, a line break) no server means, and no
-    request could carry.
-    """
-    return value if type(value) is str and value and value.isprintable() else None
+    """A resource version, if it is one that a request could carry: half a surrogate pair could not be sent."""
+    if type(value) is not str or not value:
+        return None
+    return value if value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value) else None
 
 
 def ends_initial_events(document: dict[str, Any]) -> bool:
