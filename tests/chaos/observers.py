@@ -6,6 +6,7 @@ import random
 import threading
 from contextlib import ExitStack
 from types import TracebackType
+from typing import Any
 
 from kwsync import (
     Backoff,
@@ -26,15 +27,26 @@ QUICK = Backoff(initial=0.005, cap=0.1, reset_after=1.0)
 OPTIONS = {"label_selector": "chaos=true", "backoff": QUICK, "page_size": 50}
 
 
+def _without_fill(document: dict[str, Any]) -> dict[str, Any]:
+    document["data"].pop("fill", None)
+    return document
+
+
+def _namespace_of(document: dict[str, Any]) -> list[str]:
+    return [document["metadata"]["namespace"]]
+
+
 class Observers:
-    """An informer with a fast, a slow and now and then a late handler, a second by watch-list, and a WatchThread."""
+    """An informer with a fast, a slow and now and then a late handler, a second by watch-list, a third with transform
+    and index that is restarted now and then, and a WatchThread.
+    """
 
     def __init__(self, client: Client, *, seed: int, window: int = 1, resource: str = "configmaps") -> None:
         self.errors: dict[str, int] = {}
         """Failures that were told, by their kind."""
         self._unexpected: list[str] = []
         self._chance = random.Random(f"{seed}-observers")
-        self._views = [View("fast"), View("slow"), View("watch-list"), View("thread")]
+        self._views = [View("fast"), View("slow"), View("watch-list"), View("thread"), View("restarted")]
         self._late: tuple[HandlerRegistration, View] | None = None
         self._travels = 0
         options = {**OPTIONS, "timeout_seconds": window, "client": client}
@@ -43,11 +55,19 @@ class Observers:
         self.thread = WatchThread(resource, on_error=self._note, on_event=self._views[3].take, **options)  # type: ignore[arg-type]
         _add(self.informer, self._views[0])
         _add(self.informer, self._views[1], pause=0.0005)
+        self.third = Informer(
+            resource,
+            on_error=self._note,
+            transform=_without_fill,
+            indexers={"namespace": _namespace_of},
+            **options,  # type: ignore[arg-type]
+        )
         _add(self.second, self._views[2])
+        _add(self.third, self._views[4])
         self._stack = ExitStack()
 
     def __enter__(self) -> Observers:
-        for each in (self.informer, self.second, self.thread):
+        for each in (self.informer, self.second, self.third, self.thread):
             self._stack.enter_context(each)
         return self
 
@@ -67,7 +87,10 @@ class Observers:
         return [*self._views, *([self._late[1]] if self._late else [])]
 
     def change_handlers(self) -> None:
-        """Let a late handler come, or go."""
+        """Let a late handler come, or go; and restart the third informer."""
+        self.third.stop()
+        assert self.third.join(30), "it does not end"
+        self.third.start()
         if self._late is None:
             view = View("late")
             view.travels = self._travels
@@ -84,15 +107,23 @@ class Observers:
 
     def different(self, wanted: States) -> str:
         """Who does not (yet) believe in these states, in words; empty when everybody does."""
-        for name, informer in (("store", self.informer), ("second store", self.second)):
+        for name, informer in (("store", self.informer), ("second", self.second), ("third", self.third)):
             found = {key_of(document): state_of(document) for document in informer.store.list()}
             if found != wanted:
                 return f"{name}: {_difference(found, wanted)}"
+        indexed = [each for name in self.third.store.index_values("namespace") for each in self._indexed(name)]
+        if sorted(map(key_of, indexed)) != sorted(wanted):
+            return f"index: {len(indexed)} objects"
         for view in self.views:
             found = view.snapshot()
             if found != wanted:
                 return f"{view.name}: {_difference(found, wanted)}"
         return ""
+
+    def _indexed(self, namespace: str) -> list[dict[str, Any]]:
+        found = self.third.store.by_index("namespace", namespace)
+        assert all(key_of(document).namespace == namespace for document in found)
+        return found
 
     def check(self) -> None:
         """AssertionError when a promise was broken."""

@@ -19,7 +19,7 @@ from tests.controlplane.build import find_binaries
 from tests.controlplane.server import ControlPlane
 
 from .observers import Observers
-from .run import short_limits, wait_until_equal
+from .run import nothing_left, short_limits, wait_until_equal
 from .writers import LABELS, Writers
 
 WRITE_LIMIT = 120.0
@@ -74,7 +74,13 @@ class OverHttp:
         self._write(lambda: self._client.delete("configmaps", name, namespace), (404, lambda: None))
 
     def list(self) -> list[dict[str, Any]]:
-        return self._client.list("configmaps", label_selector="chaos=true").items
+        found: list[dict[str, Any]] = []
+
+        def read() -> None:
+            found.extend(self._client.list("configmaps", label_selector="chaos=true").items)
+
+        self._write(read, (404, read))
+        return found
 
     def _write(self, verb: Callable[[], object], instead: tuple[int, Callable[[], object]]) -> None:
         end = time.monotonic() + WRITE_LIMIT
@@ -101,6 +107,7 @@ def run_real(plan: RealPlan) -> str:
     found = find_binaries(build=False)
     assert found.folder is not None, found.reason
     with ExitStack() as stack:
+        stack.enter_context(nothing_left())
         stack.enter_context(short_limits())
         plane = stack.enter_context(ControlPlane(found.folder))
         cluster = Cluster(plane.url, ca_file=str(plane.ca_file))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -83,6 +85,27 @@ def wait_until_equal(observers: Observers, documents: list[dict[str, Any]], when
 
 def run(plan: Plan) -> str:
     """Run it; what was done, in words. AssertionError where something is not as it is promised."""
+    with nothing_left():
+        return _run(plan)
+
+
+@contextmanager
+def nothing_left() -> Iterator[None]:
+    """After the block there are no more threads and descriptors than before."""
+    before = _alive()
+    yield
+    end, pause = time.monotonic() + 10, threading.Event()
+    while any(now > then for now, then in zip(after := _alive(), before, strict=True)):
+        assert time.monotonic() < end, f"threads and descriptors: {before} before, {after} after"
+        gc.collect()
+        pause.wait(0.05)
+
+
+def _alive() -> tuple[int, int]:
+    return threading.active_count(), len(os.listdir("/dev/fd"))
+
+
+def _run(plan: Plan) -> str:
     with ExitStack() as stack:
         stack.enter_context(short_limits())
         server = stack.enter_context(ApiServer(history=2000))
@@ -134,7 +157,7 @@ class _Run:
 
     def _travel(self) -> None:
         """The server goes back while nobody writes: what is written at once would get the versions that were seen, and
-        no client could tell those states from others (see the README of the folder)."""
+        no client could tell those states from others (see tests/following/README.md)."""
         self.writers.write(2 * TRAVEL, lambda: None)  # there must be a past to go back to
         self._quiet("before a travel")
         self.observers.travel()
