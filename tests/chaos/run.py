@@ -95,14 +95,19 @@ def nothing_left() -> Iterator[None]:
     before = _alive()
     yield
     end, pause = time.monotonic() + 10, threading.Event()
-    while any(now > then for now, then in zip(after := _alive(), before, strict=True)):
-        assert time.monotonic() < end, f"threads and descriptors: {before} before, {after} after"
+    while more := [f"{name}: {now} after, {then} before" for name, then, now in _compared(before) if now > then]:
+        assert time.monotonic() < end, ", ".join(more)
         gc.collect()
         pause.wait(0.05)
 
 
-def _alive() -> tuple[int, int]:
-    return threading.active_count(), len(os.listdir("/dev/fd"))
+def _alive() -> dict[str, int]:
+    return {"threads": threading.active_count(), "descriptors": len(os.listdir("/dev/fd"))}
+
+
+def _compared(before: dict[str, int]) -> list[tuple[str, int, int]]:
+    after = _alive()
+    return [(name, before[name], after[name]) for name in before]
 
 
 def _run(plan: Plan) -> str:
