@@ -123,7 +123,7 @@ class Cache:
 
     def _set_version(self, version: str | None) -> None:
         self.version = version or self.version
-        for wait in tuple(self._waits):  # a finalizer may come and go meanwhile; it has seen the version itself
+        for wait in self._waits:
             if self._has_reached(wait.version):
                 wait.reach()
 

@@ -13,7 +13,7 @@ from kwsync._cancel import Gate
 from kwsync._deliveries import Deliveries, Delivery, synced
 from kwsync._events import EventType
 from kwsync._latch import Latch
-from kwsync._threads import SingleThread
+from kwsync._single import SingleThread
 
 log = logging.getLogger("kwsync.informer")
 

@@ -7,15 +7,15 @@ import os
 import threading
 import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from types import TracebackType
 
-from kwsync import _clock, _threads
 from kwsync._backoff import Backoff
 from kwsync._cache import Cache
 from kwsync._callbacks import ErrorCallback, EventCallback
 from kwsync._client import Client
 from kwsync._following import PAGE_SIZE, Following, follow_options
-from kwsync._handlers import NAME_OF, HandlerRegistration
+from kwsync._handlers import Handler, HandlerRegistration, checked_callbacks, checked_resync
 from kwsync._hub import Hub
 from kwsync._indexes import Indexer, checked_indexers
 from kwsync._intake import Intake, Transform
@@ -25,7 +25,8 @@ from kwsync._packing import Packing
 from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector
 from kwsync._reporter import Reporter
 from kwsync._resources import Resource
-from kwsync._run import InformerStatus, Run, Source
+from kwsync._run import InformerStatus, Run, Source, deadline, seconds_left, status_of
+from kwsync._single import SingleThread
 from kwsync._store import Store
 from kwsync.errors import ErrorOrigin, WatchError, local_error
 
@@ -111,7 +112,7 @@ class Informer:
             cancel=cancel,
         )
         self._name = str(resource)
-        self._resync_seconds = _checked_resync(resync)
+        self._resync_seconds = checked_resync(resync)
         self._reporter = Reporter(f"informer of {self._name}", on_error)
         self._indexers = checked_indexers(indexers)
         self._cache = Cache(self._indexers)
@@ -120,7 +121,8 @@ class Informer:
         self._keeper = Keeper(self._cache, self._hub, intake, self._note)
         self._store = Store(self._cache)
         self._synced = Latch(self._may_tell)
-        self._starting = threading.Lock()
+        self._indexing = threading.RLock()
+        self._reader = SingleThread(f"kwsync-informer-{self._name}")
         self._run: Run | None = None
         self._last_error: WatchError | None = None
         _informers.add(self)
@@ -136,7 +138,7 @@ class Informer:
         ValueError where one of the names belongs to another function; nothing is then added (B067).
         """
         given = checked_indexers(indexers)
-        with self._starting:
+        with self._indexing:
             taken = [name for name, function in given.items() if self._indexers.get(name, function) != function]
             if taken:
                 raise ValueError(f"there is another indexer of this name: {', '.join(taken)}")
@@ -169,15 +171,11 @@ class Informer:
         happens to an object before the handler is told of it is told as one thing, and the last state always comes
         (see `HandlerRegistration.pending`). What a callback raises goes to *on_error*.
         """
-        given = (on_added, on_modified, on_deleted, on_synced)
-        callbacks = {kind: each for kind, each in zip(NAME_OF, given, strict=True) if each is not None}
-        for kind, callback in callbacks.items():
-            if not callable(callback):
-                raise TypeError(f"{NAME_OF[kind]} must be callable, not {type(callback).__name__}")
+        callbacks = checked_callbacks(on_added, on_modified, on_deleted, on_synced)
         name = f"kwsync-handler-{self._name}"
-        handler = HandlerRegistration(name, callbacks, self._hub, self._reporter, self._resync_seconds)
+        handler = Handler(name, callbacks, self._hub, self._reporter, self._resync_seconds)
         self._hub.add(handler)
-        return handler
+        return HandlerRegistration(handler)
 
     # Life
 
@@ -185,26 +183,39 @@ class Informer:
         """Start the reading thread. RuntimeError while it runs, and in a child of the process that started it; OSError
         where the system has no thread to give.
         """
-        with self._starting:
-            before = self._run
-            if before is not None and not before.is_ours:
-                raise RuntimeError("this Informer was started before a fork: make a new one in the child")
-            if before is not None and before.is_alive:
-                state = "is still ending: join() it first" if before.stopping else "runs already"
-                raise RuntimeError(f"this Informer {state}")
-            self._begin(Run(self._source(), self._cache))
+        if not self._start():
+            raise RuntimeError("this Informer runs already")
 
-    def _begin(self, run: Run) -> None:
-        before, self._run = self._run, run
-        self._synced.is_open = False
-        self._cache.live()
+    def _start(self) -> bool:
+        """As `start`, but False while it runs."""
+        before = self._run
+        if before is not None and not before.is_ours:
+            raise RuntimeError("this Informer was started before a fork: make a new one in the child")
+        if self._reader.is_alive:
+            return self._refuse()
+        run = Run(self._source(), self._cache)
         try:
-            run.thread = _threads.start_thread(lambda: self._read(run), f"kwsync-informer-{self._name}")
-        except OSError:
-            self._run = before
-            self._cache.end()
+            if not self._reader.start(lambda: self._read(run), lambda: self._begin(run)):
+                return self._refuse()
+        except BaseException:
+            run.stop()  # what is interrupted has not happened, even where the thread has begun
+            if self._run is run and not self._reader.is_alive:
+                self._run = before
+                self._let_go()
             raise
         self._hub.wake()
+        return True
+
+    def _refuse(self) -> bool:
+        run = self._run
+        if run is not None and run.stopping:
+            raise RuntimeError("this Informer is still ending: join() it first")
+        return False
+
+    def _begin(self, run: Run) -> None:
+        self._run = run
+        self._synced.is_open = False
+        self._cache.live()
 
     def stop(self) -> None:
         """End it, and return at once; before a start it does nothing. From any thread, a callback or a signal handler.
@@ -221,15 +232,10 @@ class Informer:
 
         True when it does not run (any more). RuntimeError in a callback, which would wait for itself.
         """
-        run, handlers = self._run, self._hub.handlers
-        if run is None or not run.is_ours:
-            return True
         if self._is_own_thread():
             raise RuntimeError("a callback cannot wait for its own end")
-        end = None if timeout is None else _clock.monotonic() + timeout
-        if run.thread is not None:
-            run.thread.join(timeout)
-        return not run.is_alive and all(handler.join(seconds_left(end)) for handler in handlers)
+        end = deadline(timeout)
+        return self._reader.join(timeout) and all(handler.join(seconds_left(end)) for handler in self._hub.handlers)
 
     def __enter__(self) -> Informer:
         self.start()
@@ -239,7 +245,11 @@ class Informer:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.stop()
-        if not self._is_own_thread() and not self.join(EXIT_SECONDS):
+        self._leave(deadline(EXIT_SECONDS))
+
+    def _leave(self, end: float | None) -> None:
+        """Wait, except in a callback."""
+        if not self._is_own_thread() and not self.join(seconds_left(end)):
             log.warning("%s: a callback has been busy for %s s since stop()", self._name, EXIT_SECONDS)
 
     def __repr__(self) -> str:
@@ -256,8 +266,7 @@ class Informer:
 
     def is_alive(self) -> bool:
         """Does the reading thread run in this process?"""
-        run = self._run
-        return run is not None and run.is_alive
+        return self._reader.is_alive
 
     def healthy(self) -> bool:
         """As `InformerStatus.healthy`, for a probe. A server that has gone silent is seen by `last_activity` only."""
@@ -276,28 +285,14 @@ class Informer:
     @property
     def status(self) -> InformerStatus:
         """How it is now."""
-        run, cache = self._run, self._cache
-        running = self._may_tell()
-        synced = running and run is not None and run.has_full_state
-        return InformerStatus(
-            running=running,
-            synced=synced,
-            healthy=synced and run is not None and run.source.is_connected,
-            resource_version=cache.version,
-            last_activity=run.source.last_activity if running and run is not None else None,
-            objects=len(cache),
-            relists=max(0, cache.full_states - 1),
-            last_error=self._last_error,
-        )
+        return status_of(self._run, self._cache, self._last_error)
 
     def _may_tell(self) -> bool:
         run = self._run
         return run is not None and not run.stopping
 
     def _is_own_thread(self) -> bool:
-        run = self._run
-        is_reader = run is not None and run.thread is threading.current_thread()
-        return is_reader or any(handler.is_own_thread() for handler in self._hub.handlers)
+        return self._reader.is_current() or any(handler.is_own_thread() for handler in self._hub.handlers)
 
     # On the reading thread
 
@@ -312,14 +307,19 @@ class Informer:
                     self._synced.open()
                 del step
         except BaseException as broken:
-            log.exception("%s: the reading thread is broken, which is a mistake of kwsync", self._name)
+            with suppress(Exception):  # a handler of the user's logging
+                log.exception("%s: the reading thread is broken, which is a mistake of kwsync", self._name)
             self._note(local_error(ErrorOrigin.DECODE, f"the reading thread is broken: {broken!r}"))
         finally:
             run.stopping = True
             self._keeper.forget()
-            self._cache.end()
-            self._synced.look()
-            self._hub.wake()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Nobody reads any more: let go of those who wait for it."""
+        self._cache.end()
+        self._synced.look()
+        self._hub.wake()
 
     def _note(self, error: WatchError) -> None:
         self._last_error = error
@@ -328,25 +328,11 @@ class Informer:
     def _abandon(self) -> None:
         if self._run is not None:
             self._run.stopping = True
-        self._starting = threading.Lock()
+        self._indexing = threading.RLock()
+        self._reader.abandon()
         self._synced.abandon()
         self._cache.abandon()
         self._hub.abandon()
-
-
-def _checked_resync(seconds: float | None) -> float | None:
-    if seconds is None:
-        return None
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
-        raise TypeError(f"resync must be a number of seconds, not {seconds!r}")
-    if not 0 < seconds <= threading.TIMEOUT_MAX:
-        raise ValueError(f"resync must be more than 0 seconds, not {seconds!r}")
-    return float(seconds)
-
-
-def seconds_left(end: float | None) -> float | None:
-    """Of a wait that is over at *end*; None for no end."""
-    return None if end is None else max(0.0, end - _clock.monotonic())
 
 
 def _forget_after_fork() -> None:

@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from kwsync import _clock
 from kwsync._backoff import Backoff
 from kwsync._callbacks import ErrorCallback
 from kwsync._client import Client
 from kwsync._following import PAGE_SIZE
 from kwsync._indexes import Indexer, checked_indexers
-from kwsync._informer import Informer, seconds_left
+from kwsync._informer import EXIT_SECONDS, Informer
 from kwsync._intake import Transform
 from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector, Selection
 from kwsync._resources import Resource, parse_or_defer
+from kwsync._run import deadline, seconds_left
+from kwsync._selectors import label_selector as label_text
 
 
 class SharedInformers:
@@ -33,8 +34,7 @@ class SharedInformers:
     def __init__(self, client: Client | None = None, *, on_error: ErrorCallback | None = None) -> None:
         self._client = client
         self._on_error = on_error
-        self._lock = threading.Lock()
-        self._informers: dict[tuple[str | Resource, Selection], tuple[dict[str, Any], Informer]] = {}
+        self._informers: dict[tuple[Any, ...], tuple[dict[str, Any], Informer]] = {}
 
     def informer(
         self,
@@ -81,11 +81,11 @@ class SharedInformers:
             "compress": compress,
         }
         wanted = checked_indexers(indexers)
-        key = (resource if isinstance(resource, Resource) else parse_or_defer(resource) or resource), selection
-        with self._lock:
-            if key not in self._informers:
-                self._informers[key] = options, self._new(resource, selection, options)
-            before, informer = self._informers[key]
+        key = _key(resource, selection, label_selector)
+        if key not in self._informers:
+            new = options, self._new(resource, selection, options)
+            self._informers.setdefault(key, new)  # atomic, and no lock that a fork or a finalizer could find taken
+        before, informer = self._informers[key]
         others = [name for name, value in options.items() if before[name] != value]
         if others:
             raise ValueError(f"{informer} is there, with another {', '.join(others)}: ask for the same")
@@ -111,18 +111,21 @@ class SharedInformers:
         return [informer for _, informer in self._informers.copy().values()]
 
     def start(self) -> None:
-        """Start those that do not run; call it again when there are new ones. Raises as `Informer.start`."""
+        """Start those that do not run; call it again when there are new ones. Raises as `Informer.start`, but not where
+        one runs already, whoever has started it.
+        """
         for informer in self.informers:
-            if not informer.status.running:
-                informer.start()
+            informer._start()
 
     def wait_synced(self, timeout: float | None = None) -> bool:
-        """Wait, at most *timeout* seconds, until each is synced; False at once when one does not run.
+        """Wait, at most *timeout* seconds, until each is synced; False at once when any of them does not run.
 
         Which one it is, the ``status`` of each tells.
         """
-        end = None if timeout is None else _clock.monotonic() + timeout
-        return all(informer.wait_synced(seconds_left(end)) for informer in self.informers)
+        end, informers = deadline(timeout), self.informers
+        if not all(informer.status.running for informer in informers):
+            return False
+        return all(informer.wait_synced(seconds_left(end)) for informer in informers)
 
     def stop(self) -> None:
         """Stop all of them, and return at once."""
@@ -131,19 +134,36 @@ class SharedInformers:
 
     def join(self, timeout: float | None = None) -> bool:
         """As `Informer.join`, for all of them together."""
-        end = None if timeout is None else _clock.monotonic() + timeout
+        end = deadline(timeout)
         return all([informer.join(seconds_left(end)) for informer in self.informers])  # noqa: C419 - each is asked
 
     def __enter__(self) -> SharedInformers:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self._leave()  # those that were started
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
         self.stop()
+        end = deadline(EXIT_SECONDS)
         for informer in self.informers:
-            informer.__exit__(kind, error, traceback)
+            informer._leave(end)
 
     def __repr__(self) -> str:
         return f"<SharedInformers {self.informers}>"
+
+
+def _key(resource: str | Resource, selection: Selection, labels: LabelSelector | None) -> tuple[Any, ...]:
+    """What tells one selection from another, however it is written. A name is a field, as the server is asked."""
+    found = resource if isinstance(resource, Resource) else parse_or_defer(resource) or resource
+    pairs = dict(selection.selector_pairs())
+    if isinstance(labels, Mapping):
+        pairs["labelSelector"] = ",".join(sorted(label_text({key: value}) for key, value in labels.items()))
+    return found, selection.namespace, selection.view, *sorted((name, text) for name, text in pairs.items() if text)

@@ -106,9 +106,13 @@ def _key(key: Key) -> ObjectKey:
         if not name or "/" in namespace or (slash and not namespace):
             raise ValueError(f"{key!r} is no key: write namespace/name, or the name of what has no namespace")
         return ObjectKey(namespace, name)
-    if not isinstance(key, tuple) or list(map(type, key)) != [str, str]:
+    if not _is_pair(key):
         raise TypeError(f"a key is an ObjectKey, a pair of namespace and name, or a string, not {key!r}")
     return ObjectKey(*key)
+
+
+def _is_pair(key: object) -> bool:
+    return isinstance(key, tuple) and len(key) == 2 and all(isinstance(part, str) for part in key)
 
 
 def _decoded(record: Record) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 
 from kwsync import EventType, ObjectKey
-from kwsync._deliveries import SYNCED, Deliveries, Delivery, added, deleted, merge, missed, modified
+from kwsync._deliveries import Deliveries, Delivery, added, deleted, merge, missed, modified, synced
 from kwsync._keeper import differences
 from kwsync._records import PlainRecord, Record
 
@@ -125,8 +125,8 @@ def test_popping_is_cheap() -> None:
 def test_synced_keeps_its_place() -> None:
     """The sign that the initial state is told comes after what was waiting, and before what comes later."""
     later = state(1, "v", "b")
-    deliveries = queued(added(ONE, initial=True), SYNCED, added(later), modified(TWO, ONE))
-    assert told(deliveries) == ["ADDED u 2 initial", "SYNCED  ", "ADDED v 1"]
+    deliveries = queued(added(ONE, initial=True), synced("7"), added(later), modified(TWO, ONE))
+    assert told(deliveries) == ["ADDED u 2 initial", "SYNCED  7", "ADDED v 1"]
 
 
 # The model: a world of names whose objects come and go, a queue, and a handler that checks what it is told.

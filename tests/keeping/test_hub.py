@@ -10,7 +10,8 @@ import pytest
 
 from kwsync import EventType, WatchError
 from kwsync._cache import Cache
-from kwsync._handlers import HandlerRegistration
+from kwsync._deliveries import Delivery
+from kwsync._handlers import Handler
 from kwsync._hub import Hub
 from kwsync._intake import Intake
 from kwsync._keeper import Keeper
@@ -39,14 +40,14 @@ class Interrupted(Cache):
 
 
 @contextmanager
-def hub_of(cache: Cache) -> Iterator[tuple[Hub, Keeper, Told, HandlerRegistration]]:
+def hub_of(cache: Cache) -> Iterator[tuple[Hub, Keeper, Told, Handler]]:
     """A hub with its keeper, and a handler that has not been added; it is stopped after the block."""
     running, errors = [True], list[WatchError]()
     hub = Hub(cache, lambda: bool(running))
     keeper = Keeper(cache, hub, Intake(None, {}, errors.append), errors.append)
     told = Told()
     callbacks = dict.fromkeys((EventType.ADDED, EventType.MODIFIED, EventType.DELETED), told)
-    handler = HandlerRegistration("handler", {**callbacks}, hub, errors.append)
+    handler = Handler("handler", {**callbacks}, hub, errors.append)
     yield hub, keeper, told, handler
     running.clear()
     hub.wake()
@@ -73,3 +74,33 @@ def test_b095_one_step(what: str, step: Change) -> None:
         wait_until(lambda: known(told) == expected, f"what the cache has: {told.short}")
         wait_until(lambda: handler.pending == 0, "an empty queue")
         assert known(told) == expected
+
+
+class Witness(Handler):
+    """A handler that looks into the cache at the moment when it is told."""
+
+    def __init__(self, cache: Cache, hub: Hub) -> None:
+        super().__init__("witness", {}, hub, print)
+        self._cache = cache
+        self.seen: list[dict[str, str]] = []
+
+    def push(self, delivery: Delivery) -> None:
+        """Note the versions by name."""
+        self.seen.append({record.key.name: record.version for record in self._cache.records()})
+        super().push(delivery)
+
+
+@pytest.mark.parametrize("step", STEPS, ids=["added", "modified", "deleted", "list"])
+def test_b088_the_cache_is_first(step: Change) -> None:
+    """When a handler's queue gets a change, the cache has it already."""
+    cache = Cache()
+    with hub_of(cache) as (hub, keeper, _, _):
+        keeper.take(page("1", pod("a", "1")))
+        witness = Witness(cache, hub)
+        hub.add(witness)
+        witness.seen.clear()
+        keeper.take(step)
+        now = {record.key.name: record.version for record in cache.records()}
+        assert now != {"a": "1"}
+        assert witness.seen != []
+        assert all(seen == now for seen in witness.seen)

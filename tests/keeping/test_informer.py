@@ -8,7 +8,8 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -247,6 +248,20 @@ class TestInitialState:
             assert handler.wait_synced(LIMIT)
             assert told.short == ["SYNCED"]
 
+    def test_b083_version(self) -> None:
+        """SYNCED tells the version of the state: of the list, or of the moment when a late handler was added."""
+        with by_hand() as informer:
+            early = informer.tell()
+            informer.give(page("5", pod("a", "1")), added("b", "7"), bookmark("9"))
+            late = informer.tell()
+            early.wait(3)
+            late.wait(3)
+        versions = [
+            [event.resource_version for event in told.events if event.type is EventType.SYNCED]
+            for told in (early, late)
+        ]
+        assert versions == [["5"], ["9"]]
+
     def test_b083_e18_once(self) -> None:
         """A handler is told once that it has the initial state, whatever is listed later."""
         with by_hand(page("1", pod("a", "1"))) as informer:
@@ -460,6 +475,42 @@ class TestHandlers:
             assert handler.join(LIMIT)
         assert len(told.events) == len(raised) == 1
 
+    def test_b096_join_waits_for_removed_handlers(self) -> None:
+        """A callback of a handler that was removed is waited for, too; when it has ended, nobody knows the handler."""
+        informer = ByHand()
+        told = Told()
+        told.go_on.clear()
+        handler = informer.add_handler(told)
+        informer.start()
+        informer.give(page("1", pod("a", "1")))
+        assert told.entered.wait(LIMIT)
+        handler.remove()
+        informer.stop()
+        wait_until(lambda: not informer.is_alive(), "the reading thread")
+        assert (informer.join(0.01), handler.join(0)) == (False, False)
+        told.go_on.set()
+        assert informer.join(LIMIT)
+        wait_until(lambda: informer._hub.handlers == (), "nobody to know it")
+
+    def test_b096_join_after_removing_itself(self) -> None:
+        """A callback that has removed its handler cannot wait for the informer, either."""
+        raised: list[BaseException] = []
+
+        def remove(event: WatchEvent) -> None:
+            handler.remove()
+            informer.stop()
+            with pytest.raises(RuntimeError, match="its own end") as caught:
+                informer.join()
+            raised.append(caught.value)
+
+        informer = ByHand()
+        handler = informer.add_handler(remove)
+        informer.start()
+        informer.script.put(page("1", pod("a", "1")))
+        assert handler.join(LIMIT)
+        wait_until(lambda: len(raised) == 1, "the callback")
+        assert informer.join(LIMIT)
+
     def test_b096_stop_in_a_callback(self) -> None:
         """A callback may stop the informer, and is the last that is called; join in it raises."""
         raised: list[BaseException] = []
@@ -559,7 +610,7 @@ class TestResync:
         with by_hand(page("1", pod("a", "1"))) as informer:
             handler = informer.add_handler(lambda event: None)
             assert handler.wait_synced(LIMIT)
-            waits.append(handler._resync_at)
+            waits.append(handler._handler._resync_at)
         assert waits == [None]
 
     @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), True, "30"])
@@ -839,6 +890,24 @@ class TestArguments:
                 informer.add_indexers({"three": one})
 
 
+@contextmanager
+def held(*locks: Any) -> Iterator[None]:
+    """Another thread holds the locks: the forking thread, which lives on in the child, could take them again."""
+    ready, go_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with ExitStack() as stack:
+            for lock in locks:
+                stack.enter_context(lock)
+            ready.set()
+            assert go_on.wait(LIMIT)
+
+    with in_background(hold):
+        assert ready.wait(LIMIT)
+        yield
+        go_on.set()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 class TestForks:
     def test_in_the_child(self) -> None:
@@ -872,13 +941,24 @@ class TestForks:
             assert handler.wait_synced(LIMIT)
 
             def look() -> list[Any]:
-                informer.add_handler(lambda event: None)
+                with pytest.raises(RuntimeError, match="too late"):
+                    informer.add_indexers({"new": lambda document: []})
+                late = informer.add_handler(lambda event: None)
                 handler.remove()
-                return [len(informer.store.list()), informer.wait_synced(), handler.wait_synced()]
+                pending = late.pending
+                return [pending, len(informer.store.list()), informer.wait_synced(), handler.wait_synced()]
 
-            with informer._hub._lock, informer._cache._lock, informer._starting, handler._lock:
+            locks = (
+                informer._hub._lock,
+                informer._cache._lock,
+                informer._indexing,
+                informer._synced._changed,
+                handler._handler._lock,
+                handler._handler.synced._changed,
+            )
+            with held(*locks):
                 found = in_child(look)
-            assert found == [1, False, True]
+            assert found == [2, 1, False, True]
 
     def test_started_in_the_child(self) -> None:
         """One that was made before the fork may be started in the child."""
@@ -896,6 +976,6 @@ class TestForks:
 def test_stop_takes_no_lock() -> None:
     """Stopping it waits for no lock, so that a signal handler may do it in the middle of anything."""
     with by_hand(page("1")) as informer:
-        locks = informer._hub._lock, informer._cache._lock, informer._starting
-        with locks[0], locks[1], locks[2], in_background(informer.stop):
-            pass
+        locks = informer._hub._lock, informer._cache._lock, informer._indexing
+        with held(*locks):
+            informer.stop()

@@ -8,15 +8,15 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from datetime import datetime, timedelta, timezone
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from kwsync import Backoff, CancelToken, Client, Cluster, Informer, SharedInformers, WatchError
+from kwsync import Backoff, CancelToken, Client, Cluster, Informer, Resource, SharedInformers, WatchError, _shared
 from kwsync.credentials import Anonymous
 from kwsync.errors import ErrorOrigin
 from kwsync.testing import (
@@ -34,7 +34,7 @@ from kwsync.testing import (
     pod,
     status,
 )
-from tests.cancel.support import handling
+from tests.cancel.support import handling, in_child
 from tests.keeping.support import AT_ONCE, LIMIT, Document, Told, in_background, known, wait_until
 from tests.leaks import open_sockets
 
@@ -380,6 +380,18 @@ class TestEnding:
         assert told.short.count("SYNCED") == 1
 
 
+def expecting_ends(work: Callable[[], None]) -> Callable[[], None]:
+    """The work, for which an informer that another thread has just stopped is no mistake."""
+
+    def run() -> None:
+        try:
+            work()
+        except RuntimeError as error:
+            assert "still ending" in str(error)  # noqa: PT017 - only perhaps
+
+    return run
+
+
 class TestShared:
     def test_one_for_each_selection(self, server: ApiServer, client: Client) -> None:
         """Who asks for the same selection, however it is written, gets the same informer, and there is one watch."""
@@ -482,12 +494,133 @@ class TestShared:
             assert sorted(informer.store.index_values("name")) == ["a", "b"]
             assert informer.store.index_values("kind") == ["ConfigMap"]
 
-    def test_stop_takes_no_lock(self, client: Client) -> None:
-        """A signal handler may stop them in the middle of anything."""
+    def test_b101_one_key(self, client: Client) -> None:
+        """The order of a mapping makes no other selection, nor does a name that is written as a field."""
+        informers = SharedInformers(client)
+        same = [
+            [informers.informer("pods"), informers.informer(Resource("", "v1", "pods")), informers.informer("po")],
+            [
+                informers.informer("pods", label_selector={"a": "1", "b": ["2", "3"]}),
+                informers.informer("pods", label_selector={"b": ["2", "3"], "a": "1"}),
+            ],
+            [
+                informers.informer("pods", name="x"),
+                informers.informer("pods", field_selector="metadata.name=x"),
+                informers.informer("pods", field_selector={"metadata.name": "x"}),
+            ],
+        ]
+        assert [len(set(map(id, each))) for each in same] == [1, 1, 1]
+        assert len(informers.informers) == 3
+
+    @pytest.mark.parametrize("action", ["informer", "start", "stop"])
+    def test_two_threads(self, server: ApiServer, client: Client, action: str) -> None:
+        """Threads that ask, start and stop at the same time do not disturb each other, and get the same informer."""
+        informers = SharedInformers(client)
+        barrier, found = threading.Barrier(4), list[Informer]()
+
+        def ask() -> None:
+            barrier.wait(LIMIT)
+            found.append(informers.informer("configmaps"))
+            if action != "informer":
+                informers.start()
+            if action == "stop":
+                informers.stop()
+
+        for _ in range(10):
+            with ExitStack() as stack:
+                for _ in range(4):
+                    stack.enter_context(in_background(expecting_ends(ask)))
+            informers.stop()
+            assert informers.join(LIMIT)
+        assert len(set(map(id, found))) == 1
+
+    def test_starting_while_it_starts(self, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A second start does nothing, also in the middle of the first, and waits for nothing."""
+        informers, go_on, entered = SharedInformers(client), threading.Event(), threading.Event()
+        informers.informer("pods")
+        start = threading.Thread.start
+
+        def slow(thread: threading.Thread) -> None:
+            if thread.name == "kwsync-informer-pods":
+                entered.set()
+                assert go_on.wait(LIMIT)
+            start(thread)
+
+        monkeypatch.setattr(threading.Thread, "start", slow)
+        with in_background(informers.start):
+            assert entered.wait(LIMIT)
+            informers.start()
+            go_on.set()
+        informers.stop()
+        assert informers.join(LIMIT)
+
+    def test_entering_fails_half_way(self, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where one cannot be started, those that were are stopped."""
         informers = SharedInformers(client)
         informers.informer("pods")
-        with informers._lock, in_background(informers.stop):
-            pass
+        informers.informer("secrets")
+        start = threading.Thread.start
+
+        def refuse(thread: threading.Thread) -> None:
+            if thread.name == "kwsync-informer-secrets":
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(OSError, match="thread"):
+            informers.__enter__()
+        assert informers.join(0), "it has waited for their end"
+        assert not any(informer.status.running for informer in informers.informers)
+
+    def test_b102_one_is_not_started(self, scripted_server: ScriptedServer) -> None:
+        """Waiting ends at once where one does not run, in whatever order they are."""
+        scripted_server.default = (NoHead(), Stall())
+        with scripted_client(scripted_server) as client:
+            informers = SharedInformers(client)
+            informers.informer("pods")
+            with informers:
+                informers.informer("secrets")
+                assert informers.wait_synced() is False
+
+    def test_leaving_has_one_limit(
+        self, server: ApiServer, client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Leaving the block waits once for all callbacks that are busy, not once for each, and tells which are."""
+        monkeypatch.setattr(_shared, "EXIT_SECONDS", 0.5)
+        informers, go_on = SharedInformers(client), threading.Event()
+        entered = [threading.Event() for _ in range(3)]
+        for number, event in enumerate(entered):
+            informer = informers.informer("configmaps", name="a", label_selector=f"!x{number}")
+            informer.add_handler(lambda _, event=event: (event.set(), go_on.wait(LIMIT)))  # type: ignore[misc]
+        with informers:
+            assert all(event.wait(LIMIT) for event in entered)
+            started = time.monotonic()
+        assert 0.4 < time.monotonic() - started < 1.2
+        assert caplog.text.count("a callback has been busy") == 3
+        go_on.set()
+        assert informers.join(LIMIT)
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+    def test_fork_while_somebody_asks(self, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A child that was forked in the middle of a call asks as if nothing had happened."""
+        informers, go_on, entered = SharedInformers(client), threading.Event(), threading.Event()
+
+        class Slow(Informer):
+            def __init__(self, *given: Any, **options: Any) -> None:
+                entered.set()
+                assert go_on.wait(LIMIT)
+                super().__init__(*given, **options)
+
+        def ask() -> list[Any]:
+            go_on.set()
+            return [repr(informers.informer("pods")), len(informers.informers)]
+
+        monkeypatch.setattr(_shared, "Informer", Slow)
+        with in_background(lambda: informers.informer("pods")):
+            assert entered.wait(LIMIT)
+            found = in_child(ask)
+            go_on.set()
+        assert found == ["<Informer pods not running 0 objects>", 1]
 
     def test_errors_go_to_one_place(self, scripted_server: ScriptedServer) -> None:
         """What goes wrong in any of them is told to the one on_error."""

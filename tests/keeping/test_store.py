@@ -68,7 +68,7 @@ class TestKeys:
         with pytest.raises(ValueError, match="no key"):
             _ = key in store
 
-    @pytest.mark.parametrize("key", [None, 7, pod("a"), b"a"])
+    @pytest.mark.parametrize("key", [None, 7, pod("a"), b"a", ("", "default", "a"), ("a",), ("default", 7)])
     def test_b055_key_errors_change_nothing(self, key: Any) -> None:
         """Something else than a key is a TypeError, and the store stays as it was."""
         store = Kept().take(page("1", pod("a")))
@@ -539,3 +539,22 @@ class TestTakingOver:
         """A record holds its bytes, its key and two strings, and no dict."""
         record = kept(pod("a"))
         assert not hasattr(record, "__dict__")
+
+
+def test_an_old_deletion() -> None:
+    """A deletion that is older than the state that is kept, as of an earlier stay in the selection, deletes nothing."""
+    kept_one = Kept()
+    kept_one.take(page("9", pod("a", "9")), deleted("a", "8"))
+    assert kept_one.state() == {"a": "9"}
+    kept_one.take(deleted("a", "10"))
+    assert kept_one.state() == {}
+
+
+@pytest.mark.parametrize("rewound", [True, False])
+def test_e9_a_restored_server_with_a_transform(rewound: bool) -> None:
+    """A state with the same uid and version, and other bytes, is another one: what was transformed from it counts."""
+    one = Kept(transform=lambda document: {**document, "marked": True})
+    store = one.take(page("5", pod("a", "5", spec={"x": 1})), page("5", pod("a", "5", spec={"x": 2}), rewound=rewound))
+    assert (store.get("default/a") or {})["spec"] == {"x": 2}
+    store = one.take(modified("a", "5", spec={"x": 3}))
+    assert (store.get("default/a") or {})["spec"] == {"x": 3}
