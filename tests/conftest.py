@@ -23,9 +23,25 @@ def pytest_report_header() -> str | None:
     )
 
 
+SLOW = (
+    "tests/testing/apiserver/",
+    "tests/testing/test_http",
+    "tests/cli/test_arguments.py",
+    "tests/cli/test_events.py",
+    "tests/cli/test_interrupt.py",
+    "tests/cli/test_output.py",
+    "tests/cli/test_serve.py",
+    "tests/cli/test_several.py",
+    "tests/cli/test_timeout.py",
+)
+"""Many seconds in all, and hardly anything that differs from one Python to another."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Bound the test alone, not its fixtures, where one of them may have to build a server for minutes."""
     for item in items:
+        if item.nodeid.startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
         if "control_plane" in getattr(item, "fixturenames", ()):
             marker = item.get_closest_marker("timeout")
             seconds = marker.args[0] if marker else float(config.getini("timeout"))
