@@ -621,8 +621,17 @@ def filled(item: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
 
 
 def ordered(document: dict[str, Any]) -> str:
-    """NaN is not equal to itself, but it looks the same."""
-    return repr(sorted(document.items(), key=lambda pair: pair[0]))
+    """NaN is not equal to itself, but it looks the same; integers beyond 64 bits are floats with some parsers."""
+    return repr(sorted(_as_any_parser(document).items(), key=lambda pair: pair[0]))
+
+
+def _as_any_parser(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _as_any_parser(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_as_any_parser(one) for one in value]
+    is_large = type(value) is int and not -(2**63) <= value < 2**64
+    return float(value) if is_large and abs(value) < 10**300 else value
 
 
 class TestAnyList:

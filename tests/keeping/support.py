@@ -37,7 +37,9 @@ def wait_until(predicate: Callable[[], bool], what: str, limit: float = LIMIT) -
 
 
 @contextmanager
-def in_background(work: Callable[[], object], name: str = "background") -> Iterator[threading.Thread]:
+def in_background(
+    work: Callable[[], object], name: str = "background", limit: float = LIMIT
+) -> Iterator[threading.Thread]:
     """Run *work* beside the block, which waits for its end; what it raises is raised."""
     raised: list[BaseException] = []
 
@@ -50,7 +52,7 @@ def in_background(work: Callable[[], object], name: str = "background") -> Itera
     thread = threading.Thread(target=run, name=name, daemon=True)
     thread.start()
     yield thread
-    thread.join(LIMIT)
+    thread.join(limit)
     assert not thread.is_alive(), f"{name} did not end"
     if raised:
         raise raised[0]

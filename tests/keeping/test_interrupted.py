@@ -171,7 +171,7 @@ def test_a_finalizer_anywhere(step: str, action: str) -> None:
             number += 1
         assert number > 20
 
-    with in_background(run):
+    with in_background(run, limit=50):  # traced code is slow, and each of thousands of instructions has its turn
         pass
 
 
