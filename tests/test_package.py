@@ -113,10 +113,13 @@ class TestImport:
         assert [name for name in NOT_LOADED if name in loaded] == []
 
     def test_cost(self, tmp_path: Path) -> None:
-        """Importing kwsync costs 0.08 s and 8 MiB beyond urllib3 at most; the best of five runs counts."""
+        """Importing kwsync costs 8 MiB beyond urllib3 at most, and no more than twice 0.08 s on a busy machine.
+
+        The best of five runs counts; `python -m tests.bench --only imports` holds it to 0.08 s on an idle one.
+        """
         seconds, memory, _ = zip(*(measure(tmp_path) for _ in range(5)), strict=True)
         print(f"import kwsync: {min(seconds):.3f} s, {min(memory)} KiB")
-        assert min(seconds) <= IMPORT_SECONDS
+        assert min(seconds) <= 2 * IMPORT_SECONDS
         assert min(memory) <= IMPORT_KIB
 
 
