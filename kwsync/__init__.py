@@ -20,6 +20,7 @@ The rooms, from the ground up (each imports only what stands above it here):
     _packing                  records whose bytes are compressed
     _clock, _threads          the only users of time and of threads
     _cancel                   CancelToken, and the guard that lets any wait be ended
+    _single                   one thread at a time
     ratelimit                 how long an item of a work queue waits before it is tried again (public)
     _delays, _worklist        what is due later; the rules of a work queue, without time or threads
     _queue                    WorkQueue, which is usable without Kubernetes
@@ -38,7 +39,6 @@ The rooms, from the ground up (each imports only what stands above it here):
     _callbacks, _thread       functions of a user's; WatchThread
     _matching, _indexes       which labels a selector matches; objects by what users want to find them by
     _deliveries, _latch       what a handler has still to be told; waiting for what may never come
-    _single                   one thread at a time
     _cache, _store            records by key, swapped in as a whole; Store, their reading side
     _handlers, _hub           a handler with its queue and thread; all of them, and the cache, in one order
     _intake, _keeper          transform and index; what each step means to the cache and the handlers

@@ -122,7 +122,7 @@ class Session:
         return answer
 
     def _authorize(self, guard: Guard) -> Authorization:
-        context = AuthContext(self.cluster, guard.remaining)
+        context = AuthContext(self.cluster, guard.remaining, guard)
         return _asked(lambda: _usable(self.credential.authorize(context)))
 
     def _refreshed(self, rejected: Authorization) -> bool:

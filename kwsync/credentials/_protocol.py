@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 import attrs
 
+from kwsync._cancel import POLL_SECONDS, Gate, Guard
 from kwsync._cluster import Cluster
 from kwsync.errors import ConfigError
 
@@ -53,6 +54,16 @@ class AuthContext:
     remaining: Callable[[], float | None]
     """Seconds left for the request, None for no limit; raises when it was cancelled: ask it before and during a long
     wait, and let its exception pass."""
+    guard: Guard | None = attrs.field(default=None, repr=False, eq=False)
+    """Strictly private: what wakes the request when it is cancelled."""
+
+    def wait(self, gate: Gate) -> None:
+        """Strictly private: wait until another thread opens *gate*; raises as `remaining` does, at once."""
+        if self.guard is not None:
+            self.guard.wait(gate)
+            return
+        while not gate.wait(POLL_SECONDS):
+            self.remaining()
 
 
 @runtime_checkable
