@@ -37,6 +37,7 @@ SLOW = (
 """Many seconds in all, and hardly anything that differs from one Python to another."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Bound the test alone, not its fixtures, where one of them may have to build a server for minutes."""
     for item in items:
@@ -46,3 +47,4 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             marker = item.get_closest_marker("timeout")
             seconds = marker.args[0] if marker else float(config.getini("timeout"))
             item.add_marker(pytest.mark.timeout(seconds, func_only=True), append=False)
+            item.add_marker(pytest.mark.xdist_group("real server"))
