@@ -47,6 +47,7 @@ def running(module: str, *arguments: str) -> Iterator[Child]:
     """``python -m tests.bench.MODULE``, ended with the block."""
     command = [sys.executable, "-m", f"tests.bench.{module}", *arguments]
     environment = {**os.environ, **DIRECT}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode, too
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment
     ) as process:
