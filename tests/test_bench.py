@@ -17,6 +17,7 @@ SECTIONS = (
     "throughput",
     "scan",
     "informer",
+    "clientgo",
     "queue",
     "lines",
     "cancel",

@@ -12,6 +12,7 @@ from pathlib import Path
 from . import (
     apiserver,
     cancel,
+    clientgo,
     failing,
     idle,
     imports,
@@ -34,6 +35,7 @@ SECTIONS: dict[str, Callable[[report.Settings, str], Iterator[report.Figure]]] =
         throughput,
         scan,
         informer,
+        clientgo,
         workqueue,
         lines,
         cancel,
