@@ -14,6 +14,7 @@ from kwsync.credentials._basic import BasicAuth
 from kwsync.credentials._bearer import BearerToken
 from kwsync.credentials._cached import Cached, Issued
 from kwsync.credentials._certificate import ClientCertificate
+from kwsync.credentials._describe import CredentialDescription, describe
 from kwsync.credentials._protocol import AuthContext, Authorization, Certificate, Credential, CredentialError
 from kwsync.credentials._service_account import ServiceAccount
 from kwsync.credentials._token_file import TokenFile
@@ -31,8 +32,10 @@ __all__ = [
     "Cached",
     "Certificate",
     "Credential",
+    "CredentialDescription",
     "CredentialError",
     "Issued",
+    "describe",
     # The ways
     "Anonymous",
     "AwsEks",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attrs
 
+from kwsync.credentials._describe import CredentialDescription
 from kwsync.credentials._fixed import Fixed
 from kwsync.credentials._protocol import AuthContext, Authorization
 
@@ -15,3 +16,7 @@ class Anonymous(Fixed):
     def authorize(self, context: AuthContext) -> Authorization:  # noqa: ARG002
         """Nothing to add to the request."""
         return Authorization()
+
+    def describe(self) -> CredentialDescription:
+        """No proof."""
+        return CredentialDescription(kind="none (anonymous)")

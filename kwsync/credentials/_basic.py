@@ -6,6 +6,7 @@ import base64
 
 import attrs
 
+from kwsync.credentials._describe import CredentialDescription
 from kwsync.credentials._fixed import Fixed
 from kwsync.credentials._protocol import AuthContext, Authorization, CredentialError
 
@@ -26,3 +27,7 @@ class BasicAuth(Fixed):
             raise CredentialError("the user name of basic authentication holds a colon")
         pair = f"{self.username}:{self.password}".encode("utf-8", "surrogatepass")
         return Authorization({"Authorization": f"Basic {base64.b64encode(pair).decode()}"})
+
+    def describe(self) -> CredentialDescription:
+        """Whose password it is."""
+        return CredentialDescription(kind="user name and password", user=self.username)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import attrs
 
+from kwsync.credentials._describe import CredentialDescription, described_by
 from kwsync.credentials._fixed import Fixed
 from kwsync.credentials._protocol import AuthContext, Authorization
 
@@ -20,3 +21,7 @@ class BearerToken(Fixed):
     def authorize(self, context: AuthContext) -> Authorization:  # noqa: ARG002
         """The same at each call."""
         return Authorization.bearer(self.token)
+
+    def describe(self) -> CredentialDescription:
+        """What the token tells of itself."""
+        return described_by(self.authorize, "bearer token")

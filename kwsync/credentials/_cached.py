@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
+import weakref
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 
 import attrs
 
-from kwsync import _clock
+from kwsync import _clock, _threads
 from kwsync._cancel import Gate
-from kwsync._single import SingleThread
+from kwsync.credentials._describe import CredentialDescription, described
 from kwsync.credentials._protocol import AuthContext, Authorization, CredentialError
 
 LEEWAY_SECONDS = 10.0
@@ -24,9 +27,9 @@ _log = logging.getLogger("kwsync.credentials")
 
 @attrs.frozen
 class Issued:
-    """What a fetch has given."""
+    """What a fetch has given. TypeError for anything else than an `Authorization`."""
 
-    authorization: Authorization
+    authorization: Authorization = attrs.field(validator=attrs.validators.instance_of(Authorization))
     expires_at: float | None = None
     """Seconds since 1970; None where it is good until the server refuses it."""
 
@@ -45,6 +48,9 @@ class Cached:
     fetch; an old one that has not been refused is used as long as it is valid and there is no new one. A failure is
     told to all that waited, and to all that ask within the *interval*; then it is tried again. A proof that comes out
     expired is used nevertheless for the *interval*, since it may be this machine's clock that is wrong.
+
+    No lock is taken, and nobody who waits depends on a thread that has not begun to run: a signal handler may ask in
+    the middle of another request's asking. A forked child has what was kept, and fetches by itself.
     """
 
     def __init__(
@@ -55,44 +61,57 @@ class Cached:
         self._early = early
         self._interval = interval
         self._held: Issued | None = None
+        self._refused: Issued | None = None
+        """Apart from the kept one, so that marking an old one can never strike a new one that comes meanwhile."""
         self._failure: str | None = None
         self._begun: float | None = None
         self._landings = 0
+        """Fetches that have ended. Who reads it before it looks at what is kept, knows whether that is still true."""
+        self._running: dict[str, object] = {}
+        """Has an entry while a fetch runs; filled by the thread itself, and by one, since setdefault is atomic."""
         self._gates: dict[int, Gate] = {}
-        self._thread = SingleThread(f"kwsync-credential-{name}", self._wake)
-        self._pid = os.getpid()
+        _living.add(self)
 
     def __repr__(self) -> str:
         return f"<Cached {self._name}>"
 
     def authorize(self, context: AuthContext) -> Authorization:
         """The kept proof, or after waiting a new one."""
-        self._leave_parent()
-        held, now = self._held, _clock.wall()
+        seen = self._landings
+        held, now = self.held(), _clock.wall()
         if held is not None and not _ends_within(held, LEEWAY_SECONDS, now):
             if _ends_within(held, LEEWAY_SECONDS + self._early, now) and self._may_fetch():
-                self._renew_beside()
+                self._begin(seen)  # where no thread is to be had, the proof is still good
             return held.authorization
-        if self._may_fetch() or self._thread.is_alive:
-            self._wait(context)
+        if self._may_fetch() or self._running:
+            self._wait(context, seen)
         return self._newest()
 
     def refresh(self, rejected: Authorization) -> bool:
         """Drop the kept proof if it is the rejected one, and not fetched a moment ago."""
-        held = self._held
+        held = self.held()
         if held is None or not _is_part(held.authorization, rejected):
             return True  # another thread has seen to it
-        if not self._may_fetch():
+        if not (self._may_fetch() or self._running):
             return False
-        self._held = None
+        self._refused = held
         return True
 
     def held(self) -> Issued | None:
-        """What is kept at the moment, without fetching."""
-        return self._held
+        """What is kept at the moment and has not been refused, without fetching."""
+        held = self._held
+        return None if held is self._refused else held
+
+    def describe(self) -> CredentialDescription:
+        """What is kept, or why there is nothing; nothing is fetched."""
+        held = self.held()
+        if held is None:
+            return CredentialDescription(kind=self._name, problem=self._failure)
+        found = described(held.authorization, self._name)
+        return found if held.expires_at is None else attrs.evolve(found, expires_at=held.expires_at)
 
     def _newest(self) -> Authorization:
-        held, failure = self._held, self._failure
+        failure, held = self._failure, self.held()
         if held is not None and (failure is None or not _ends_within(held, 0.0, _clock.wall())):
             return held.authorization
         raise CredentialError(failure or f"{self._name} gave no credential")
@@ -100,38 +119,55 @@ class Cached:
     def _may_fetch(self) -> bool:
         return self._begun is None or _clock.monotonic() - self._begun >= self._interval
 
-    def _renew_beside(self) -> None:
-        try:
-            self._thread.start(self._run)
-        except OSError as error:  # no thread to be had: the proof is still good
-            _log.warning("%s cannot be renewed now: %s", self._name, error)
-
-    def _wait(self, context: AuthContext) -> None:
-        """Until a fetch has ended after now, whoever began it."""
+    def _wait(self, context: AuthContext, seen: int) -> None:
+        """Until a fetch has ended after *seen*, whoever began it, or none can be begun."""
         gate = Gate()
         self._gates[id(gate)] = gate
         try:
-            seen = self._landings
-            while self._landings == seen:
-                self._thread.start(self._run)  # False where one runs: its end opens the gate as well
+            while self._landings == seen and self._begin(seen):
                 context.wait(gate)
         finally:
             self._gates.pop(id(gate), None)
 
-    def _run(self) -> None:
+    def _begin(self, seen: int) -> bool:
+        """Start a thread unless one fetches. Several may start one: they agree when they run which of them fetches."""
+        if self._running:
+            return True
+        try:
+            _threads.start_thread(partial(self._run, seen), f"kwsync-credential-{self._name}")
+        except OSError as error:
+            self._failure = f"{self._name} cannot be asked: {error.strerror}"
+            return False
+        return True
+
+    def _run(self, seen: int) -> None:
+        failure, mine = None, object()
+        if self._running.setdefault("fetch", mine) is not mine:
+            return  # the end of the other opens the gates
+        try:
+            if self._landings == seen:
+                failure = self._land()
+        finally:
+            self._running.pop("fetch", None)
+            self._wake()
+        if failure is not None:  # told when nobody waits any more: who does may hold a lock of the logging's
+            with suppress(Exception):  # a handler of the user's logging
+                _log.warning("no new credential: %s", failure)
+
+    def _land(self) -> str | None:
+        """Fetch once, whatever comes of it; the failure in words."""
+        failure: str | None = None
         self._begun = _clock.monotonic()
         try:
-            self._held, self._failure = self._fetch(), None
-        except CredentialError as error:
-            self._fail(str(error))
-        except BaseException as error:  # noqa: BLE001 - it may be the user's own code; its text may hold a secret
-            self._fail(f"{self._name} failed with {type(error).__name__}")
-        finally:
-            self._landings += 1
-
-    def _fail(self, message: str) -> None:
-        self._failure = message
-        _log.warning("no new credential: %s", message)
+            issued = self._fetch()
+            if not isinstance(issued, Issued):
+                raise TypeError("a fetch gives an Issued")
+            self._held = issued
+        except BaseException as error:  # noqa: BLE001 - it may be the user's own code
+            failure = _in_words(self._name, error)
+        self._failure = failure
+        self._landings += 1
+        return failure
 
     def _wake(self) -> None:
         for gate in self._gates.copy().values():
@@ -139,10 +175,31 @@ class Cached:
 
     def _leave_parent(self) -> None:
         """In a forked child: the thread was not forked along, nor were those who wait for it."""
-        if self._pid != os.getpid():
-            self._pid = os.getpid()
-            self._thread.abandon()
-            self._gates = {}
+        self._running = {}
+        self._gates = {}
+        self._begun = None
+
+
+_living: weakref.WeakSet[Cached] = weakref.WeakSet()
+
+
+def _forget_after_fork() -> None:
+    for cached in list(_living):
+        cached._leave_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_after_fork)
+
+
+def _in_words(name: str, error: BaseException) -> str:
+    """The text of another exception than ours may hold a secret."""
+    if isinstance(error, CredentialError):
+        try:
+            return str(error)
+        except Exception:  # noqa: BLE001, S110 - a user's own kind of it
+            pass
+    return f"{name} failed with {type(error).__name__}"
 
 
 def _ends_within(issued: Issued, seconds: float, now: float) -> bool:

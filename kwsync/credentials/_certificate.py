@@ -9,10 +9,11 @@ import os
 
 import attrs
 
+from kwsync.credentials._describe import CredentialDescription, described_by
 from kwsync.credentials._files import Stamp, as_path, read_secret, stamp_of
 from kwsync.credentials._protocol import AuthContext, Authorization, Certificate, CredentialError
 
-_PEM = b"-----BEGIN"
+_BEGIN, _END = b"-----BEGIN ", b"-----END "
 
 _log = logging.getLogger("kwsync.credentials")
 
@@ -36,9 +37,15 @@ class ClientCertificate:
     """A client certificate and its key: *certificate* or *certificate_file*, and *key* or *key_file*.
 
     Data is PEM, or base64 of PEM (as in a kubeconfig), as text or bytes, and wins over a file; a file is PEM. Files
-    are looked at before each request and read again when time, size or inode have changed; what cannot be read then
-    changes nothing, the last pair stays in use. ValueError when neither data nor file is given; CredentialError, at the
-    request, when there is no usable pair. That the key belongs to the certificate shows when TLS begins.
+    are looked at before each request and read again when time, size or inode have changed; what cannot be read then, is
+    only half written, or is no pair, changes nothing: the last pair stays in use. ValueError when neither data nor file
+    is given; CredentialError, at the request, when there never was a usable pair.
+
+    When the server has accepted a request with a new certificate, the client's connections made with the old one are
+    closed: a running watch then ends with an error NETWORK that says so, and whatever follows goes on at once. Since
+    nothing looks at the files while nothing is asked, an old certificate lives as long as the watches that run: of
+    `list_and_watch` about five minutes, of `watch_resource` its ``timeout_seconds``, or an hour. (client-go looks every
+    five minutes, too.)
     """
 
     certificate: str | bytes | None = attrs.field(default=None, repr=_hide)
@@ -75,6 +82,11 @@ class ClientCertificate:
         last = self._last
         return last is not None and last.authorization.certificate != rejected.certificate
 
+    def describe(self) -> CredentialDescription:
+        """What the certificate tells of itself."""
+        files = dict.fromkeys(file for file in (self.certificate_file, self.key_file) if file is not None)
+        return described_by(self.authorize, "client certificate", ", ".join(files))
+
     def _load(self, tries: int = 3) -> _Loaded:
         """Both halves of one state: files that are swapped while they are read are read once more."""
         stamps = self._stamps()
@@ -94,20 +106,25 @@ def _pem(data: str | bytes | None, path: str | None, what: str) -> bytes:
         return _decode(data, what)
     assert path is not None, "one of both is there, else there would be no object"
     pem = read_secret(path)
-    if _PEM not in pem:
-        raise CredentialError(f"the client {what} in {path} is not PEM")
+    if not _is_whole(pem):
+        raise CredentialError(f"the client {what} in {path} is not PEM, or not all of it")
     return pem
+
+
+def _is_whole(pem: bytes) -> bool:
+    """Is it PEM, to the last line? A file may be read while it is written."""
+    return 0 < pem.count(_BEGIN) == pem.count(_END)
 
 
 def _decode(data: str | bytes, what: str) -> bytes:
     """PEM, from PEM or base64 of it; what is neither never appears in the error."""
     pem = data.encode("utf-8", "replace") if isinstance(data, str) else data
-    if _PEM in pem:
+    if _is_whole(pem):
         return pem
     try:
         pem = base64.b64decode(b"".join(pem.split()), validate=True)
     except binascii.Error:
         pem = b""
-    if _PEM not in pem:
+    if not _is_whole(pem):
         raise CredentialError(f"the data of the client {what} is neither PEM nor base64 of PEM")
     return pem

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import attrs
 
+from kwsync.credentials._describe import CredentialDescription, describe, together
 from kwsync.credentials._protocol import AuthContext, Authorization, Credential
 
 
@@ -32,3 +33,7 @@ class Combined:
         """Refreshes every part: the server does not say which one it refused."""
         answers = [part.refresh(rejected) for part in self.parts]
         return any(answers)
+
+    def describe(self) -> CredentialDescription:
+        """All of them."""
+        return together([describe(part) for part in self.parts])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from kwsync import credentials
 from kwsync._cluster import Cluster
 from kwsync.credentials._anonymous import Anonymous
 from kwsync.credentials._bearer import BearerToken
@@ -30,14 +33,27 @@ def refusal(cluster: Cluster) -> str | None:
 def credential_for(cluster: Cluster) -> Credential:
     """What the cluster's auth provider says; anonymous without one.
 
-    A provider that is unknown, or known and not built in, gives a credential that raises `CredentialError` when used.
+    A provider that is refused or unknown gives a credential that raises `CredentialError` when used.
     """
     provider = cluster.provider
-    if not provider or provider == "localKubectlProxy":
-        return Anonymous()
-    if provider == "serviceAccount":
-        token = cluster.auth_metadata.get(METADATA_KEY)
-        return BearerToken(token) if token else ServiceAccount()
+    make = _WAYS.get(provider or "localKubectlProxy")
+    if make is not None:
+        return make(cluster)
     return Unavailable(
         refusal(cluster) or f"the auth provider {provider!r} has no credential of its own here: pass credential="
     )
+
+
+def _service_account(cluster: Cluster) -> Credential:
+    token = cluster.auth_metadata.get(METADATA_KEY)
+    return BearerToken(token) if token else ServiceAccount()
+
+
+# Asked for by name when a cluster needs them: the package loads these rooms at that moment only.
+_WAYS: dict[str, Callable[[Cluster], Credential]] = {
+    "aws": lambda cluster: credentials.AwsEks.for_cluster(cluster),  # noqa: PLW0108 - AwsEks is loaded in the call
+    "azure": lambda _: credentials.AzureEntra(),
+    "googleServiceAccount": lambda _: credentials.GoogleServiceAccount(),
+    "localKubectlProxy": lambda _: Anonymous(),
+    "serviceAccount": _service_account,
+}

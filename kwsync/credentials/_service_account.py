@@ -6,6 +6,7 @@ import os
 
 import attrs
 
+from kwsync.credentials._describe import CredentialDescription
 from kwsync.credentials._files import as_path
 from kwsync.credentials._protocol import AuthContext, Authorization
 from kwsync.credentials._token_file import TokenFile
@@ -32,3 +33,7 @@ class ServiceAccount:
     def refresh(self, rejected: Authorization) -> bool:
         """As `TokenFile.refresh`."""
         return self._file.refresh(rejected)
+
+    def describe(self) -> CredentialDescription:
+        """As `TokenFile.describe`."""
+        return attrs.evolve(self._file.describe(), kind="token of the pod's service account")

@@ -7,6 +7,7 @@ import logging
 import attrs
 
 from kwsync import _clock
+from kwsync.credentials._describe import CredentialDescription, described_by
 from kwsync.credentials._files import as_path, read_secret
 from kwsync.credentials._protocol import AuthContext, Authorization, CredentialError
 
@@ -52,6 +53,10 @@ class TokenFile:
         except CredentialError:
             return False
         return current.headers["Authorization"] != rejected.headers.get("Authorization")
+
+    def describe(self) -> CredentialDescription:
+        """What the token tells of itself."""
+        return described_by(self.authorize, "token file", self.path)
 
     def _read_or_keep(self) -> Authorization:
         now = _clock.monotonic()

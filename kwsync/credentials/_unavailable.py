@@ -6,6 +6,7 @@ from typing import NoReturn
 
 import attrs
 
+from kwsync.credentials._describe import CredentialDescription
 from kwsync.credentials._fixed import Fixed
 from kwsync.credentials._protocol import AuthContext, CredentialError
 
@@ -19,3 +20,7 @@ class Unavailable(Fixed):
     def authorize(self, context: AuthContext) -> NoReturn:  # noqa: ARG002
         """Raise the error."""
         raise CredentialError(self.message)
+
+    def describe(self) -> CredentialDescription:
+        """Why not."""
+        return CredentialDescription(kind="none", problem=self.message)

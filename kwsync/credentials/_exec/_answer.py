@@ -1,0 +1,103 @@
+"""A plugin's answer, the ExecCredential on its standard output. Pure.
+
+Errors say what is wrong in words that follow the plugin's name, and never show what it wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+import attrs
+
+from kwsync import _json
+from kwsync.credentials._cached import Issued
+from kwsync.credentials._protocol import Authorization, Certificate, CredentialError
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+"""RFC 3339."""
+
+
+def read_answer(output: bytes, api_version: str) -> Issued:
+    """The credential; CredentialError for an answer that has none, or is of another version than was asked for."""
+    status = _status(output, api_version)
+    token = _text(status, "token")
+    certificate, key = _text(status, "clientCertificateData"), _text(status, "clientKeyData")
+    if bool(certificate) != bool(key):
+        there, missing = ("certificate", "key") if certificate else ("key", "certificate")
+        raise CredentialError(f"gave a client {there} without a {missing}")
+    if not token and not certificate:
+        raise CredentialError("gave neither a token nor a client certificate")
+    authorization = _bearer(token) if token else Authorization()
+    if certificate:
+        authorization = attrs.evolve(authorization, certificate=Certificate(_pem(certificate), _pem(key)))
+    return Issued(authorization, _expiry(status))
+
+
+def _status(output: bytes, api_version: str) -> Mapping[str, Any]:
+    answer = _document(output)
+    if answer.get("kind") != "ExecCredential":
+        raise CredentialError("answered with another kind than ExecCredential")
+    if answer.get("apiVersion") != api_version:
+        raise CredentialError(f"answered with another apiVersion than it was asked for, {api_version}")
+    status = answer.get("status")
+    if status is None:
+        raise CredentialError("gave an ExecCredential without a status")
+    if not isinstance(status, dict):
+        raise CredentialError("gave an ExecCredential whose status is no object")
+    return status
+
+
+def _document(output: bytes) -> dict[str, Any]:
+    if not output.strip():
+        raise CredentialError("wrote nothing to standard output")
+    try:
+        answer = _json.loads(output)
+    except ValueError:
+        answer = None  # the error would show what was written
+    if not isinstance(answer, dict):
+        raise CredentialError("wrote something else than a JSON object to standard output")
+    return answer
+
+
+def _text(status: Mapping[str, Any], key: str) -> str:
+    """Null counts as absent, as in Go."""
+    value = status.get(key)
+    if value is None or isinstance(value, str):
+        return value or ""
+    raise CredentialError(f"gave an ExecCredential whose {key} is no text")
+
+
+def _bearer(token: str) -> Authorization:
+    try:
+        return Authorization.bearer(token)
+    except CredentialError as error:
+        problem = str(error)
+    raise CredentialError(f"gave a token that cannot be used: {problem}")
+
+
+def _pem(text: str) -> bytes:
+    if "-----BEGIN" not in text:
+        raise CredentialError("gave a client certificate or key that is not PEM")
+    return text.encode("utf-8", "replace")
+
+
+def _expiry(status: Mapping[str, Any]) -> float | None:
+    value = _text(status, "expirationTimestamp")
+    if not value:
+        return None
+    match = _MOMENT.fullmatch(value)
+    try:
+        if match is not None:
+            return _seconds(*match.groups())
+    except ValueError:
+        pass  # a thirteenth month
+    raise CredentialError("gave an expirationTimestamp that is no time as RFC 3339 has it")
+
+
+def _seconds(day: str, clock: str, fraction: str | None, zone: str) -> float:
+    moment = datetime.fromisoformat(f"{day}T{clock}{'+00:00' if zone in 'Zz' else zone}")
+    return (moment - _EPOCH).total_seconds() + float(f"0.{fraction or 0}")
