@@ -34,6 +34,10 @@ class TestChoice:
         environ = {"HTTPS_PROXY": PROXY, "NO_PROXY": "*"}
         assert choose_proxy("https", "example.test", 443, "http://own.test:1", environ) == "http://own.test:1"
 
+    def test_cluster_without(self) -> None:
+        """An empty one is none at all, whatever the environment says."""
+        assert choose_proxy("https", "example.test", 443, "", {"HTTPS_PROXY": PROXY}) is None
+
     @pytest.mark.parametrize(
         ("scheme", "environ", "chosen"),
         [

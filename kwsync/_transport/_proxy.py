@@ -45,12 +45,13 @@ class Proxy:
 def choose_proxy(scheme: str, host: str, port: int, proxy_url: str | None, environ: Mapping[str, str]) -> str | None:
     """The proxy's URL for a request to *scheme*, *host* and *port*; None for none.
 
-    *proxy_url*, the cluster's own, wins over the environment, NO_PROXY too (as in client-go). Else ``https_proxy`` or
-    ``http_proxy`` by the scheme, then ``no_proxy``; the lower-case name wins, an empty value means none. As in Go's
-    ``httpproxy``, except that loopback addresses are nothing special here: they go where the environment says.
+    *proxy_url*, the cluster's own, wins over the environment, NO_PROXY too (as in client-go); empty it is none. Else
+    ``https_proxy`` or ``http_proxy`` by the scheme, then ``no_proxy``; the lower-case name wins, an empty value means
+    none. As in Go's ``httpproxy``, except that loopback addresses are nothing special here: they go where the
+    environment says.
     """
-    if proxy_url:
-        return proxy_url
+    if proxy_url is not None:
+        return proxy_url or None
     url = _variable(environ, f"{scheme}_proxy")
     if not url or _is_exempt(host, port, _variable(environ, "no_proxy")):
         return None

@@ -25,6 +25,10 @@ live: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 """The sockets of this process, so that a forked child can let go of its copies."""
 
 
+class Cut(OSError):
+    """The connection was closed on this side while it was in use; the text tells why."""
+
+
 class _Connecting(threading.local):
     """What a thread that connects tells its new sockets, which for a while only frames of urllib3 and ssl hold."""
 
@@ -45,6 +49,8 @@ class _GuardedReads:
     guard: Guard | None = None
     at_end = False
     """The peer has said that it sends no more."""
+    cut: str | None = None
+    """Why it was shut on this side, although its operation may go on."""
 
     def __new__(cls: type[_S], *_args: Any, **_options: Any) -> _S:
         made = super().__new__(cls)
@@ -71,12 +77,18 @@ class _GuardedReads:
             result = read(*args)
         except OSError as error:
             guard.check()
+            self._check_cut()
             if isinstance(error, TimeoutError) and error.errno is None:
                 raise DeadlinePassed from error
             raise
         guard.received(result)
+        self._check_cut()
         self.at_end = not result
         return result
+
+    def _check_cut(self) -> None:
+        if self.cut is not None:
+            raise Cut(self.cut) from None
 
     def _limit(self, seconds: float | None) -> None:
         """Wait *seconds* at most, or a hundredth more where that limit stands already: a new one is a system call, for

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
+import logging
 import os
 import ssl
 import tempfile
@@ -13,12 +12,14 @@ from contextlib import contextmanager
 import certifi
 
 from kwsync._cluster import Cluster
+from kwsync._transport._authorities import Authorities
 from kwsync._transport._sockets import GuardedTLSSocket
 from kwsync.credentials import Certificate, CredentialError
 from kwsync.errors import ConfigError
 
-_FileStamp = tuple[int, int, int]
 _KEPT = 4
+
+_log = logging.getLogger("kwsync.transport")
 
 
 class TLSContexts:
@@ -29,36 +30,56 @@ class TLSContexts:
     """
 
     def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._contexts: dict[tuple[_FileStamp | None, Certificate | None], ssl.SSLContext] = {}
+        self._verify = not cluster.skip_tls_verify
+        self._authorities = Authorities(cluster, lambda pem: _trust(_new_context(), pem))
+        self._contexts: dict[tuple[str | None, Certificate | None], ssl.SSLContext] = {}
+        self._good: Certificate | None = None
+        self._bad: Certificate | None = None
 
-    def get(self, certificate: Certificate | None) -> ssl.SSLContext:
-        """ConfigError for an authority that cannot be used, CredentialError for such a client certificate."""
-        key = (self._stamp(), certificate)
+    def authorities(self) -> str | None:
+        """Whom to trust now, as PEM; None for the system's. ConfigError where they never could be used."""
+        return self._authorities.pem()
+
+    def usable(self, certificate: Certificate | None) -> Certificate | None:
+        """The client's certificate, or the last that could be used, if this one cannot.
+
+        So it is in the moment between the writing of a new certificate and of its key. CredentialError where there was
+        none before.
+        """
+        good = self._good
+        if certificate is None or certificate == good:
+            return certificate
+        if good is not None and certificate == self._bad:
+            return good
+        try:
+            _present(_new_context(), certificate)
+        except CredentialError as error:
+            if good is None:
+                raise
+            if isinstance(error.__cause__, ssl.SSLError):  # and not for want of a file
+                self._bad = certificate
+            _log.warning("the last client certificate stays in use: %s", error)
+            return good
+        self._good = certificate
+        return certificate
+
+    def get(self, authorities: str | None, certificate: Certificate | None) -> ssl.SSLContext:
+        """For what the two others gave; ConfigError and CredentialError all the same where it cannot be used."""
+        key = (authorities, certificate)
         context = self._contexts.get(key)
         if context is None:
-            context = self._make(certificate)
+            context = self._make(authorities, certificate)
             kept = list(self._contexts.items())[-_KEPT + 1 :]
             self._contexts = dict([*kept, (key, context)])
         return context
 
-    def _stamp(self) -> _FileStamp | None:
-        path = self._cluster.ca_file
-        if path is None or self._cluster.skip_tls_verify:
-            return None
-        try:
-            state = os.stat(path)
-        except (OSError, ValueError) as error:
-            raise _unreadable(path, error) from error
-        return state.st_mtime_ns, state.st_size, state.st_ino
-
-    def _make(self, certificate: Certificate | None) -> ssl.SSLContext:
+    def _make(self, authorities: str | None, certificate: Certificate | None) -> ssl.SSLContext:
         context = _new_context()
-        if self._cluster.skip_tls_verify:
+        if self._verify:
+            _trust(context, authorities)
+        else:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
-        else:
-            _trust(context, _authorities(self._cluster))
         if certificate is not None:
             _present(context, certificate)
         return context
@@ -93,28 +114,6 @@ def _trust(context: ssl.SSLContext, authorities: str | None) -> None:
         raise ConfigError("the cluster's certificate authority holds no certificate in PEM form") from error
 
 
-def _authorities(cluster: Cluster) -> str | None:
-    """The authorities as PEM; None for the system's. The file wins over the data.
-
-    Bundles have comments in all languages between the certificates, and ssl takes ASCII alone.
-    """
-    if cluster.ca_file is not None:
-        try:
-            with open(cluster.ca_file, encoding="ascii", errors="ignore") as file:
-                return file.read()
-        except (OSError, ValueError) as error:
-            raise _unreadable(cluster.ca_file, error) from error
-    if not cluster.ca_data:
-        return None
-    data = cluster.ca_data if isinstance(cluster.ca_data, bytes) else cluster.ca_data.encode()
-    if b"-----BEGIN" not in data:
-        try:
-            data = base64.b64decode(b"".join(data.split()), validate=True)
-        except binascii.Error as error:
-            raise ConfigError("the cluster's ca_data is neither PEM nor base64") from error
-    return data.decode("ascii", "ignore")
-
-
 def _present(context: ssl.SSLContext, certificate: Certificate) -> None:
     """Load the client's certificate, for which ssl knows only files."""
     try:
@@ -139,8 +138,3 @@ def _private_file(data: bytes) -> Iterator[str]:
         file.write(data)
         file.flush()
         yield file.name
-
-
-def _unreadable(path: str | os.PathLike[str], error: Exception) -> ConfigError:
-    detail = error.strerror if isinstance(error, OSError) else str(error)
-    return ConfigError(f"the CA file {path} cannot be read: {detail}")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kwsync import Client, Cluster, ErrorOrigin, watch_resource
-from kwsync._transport import _http
+from kwsync._transport import _pool
 from kwsync.testing import (
     Call,
     End,
@@ -217,7 +217,7 @@ class TestRetry:
 class TestPool:
     def test_limit(self, server: ScriptedServer, client: Client) -> None:
         """Any number of requests may run at once; afterwards a few connections are kept and the others closed."""
-        releases = [threading.Event() for _ in range(_http.IDLE_CONNECTIONS + 4)]
+        releases = [threading.Event() for _ in range(_pool.IDLE_CONNECTIONS + 4)]
         for release in releases:
             server.add(StallUntil(release), GOOD)
         running = []
@@ -228,14 +228,14 @@ class TestPool:
             release.set()
             assert one.result() == POD
         server.wait_for_disconnect(n=4)
-        wait_until(lambda: server.open_connections == _http.IDLE_CONNECTIONS, "the surplus connections to end")
+        wait_until(lambda: server.open_connections == _pool.IDLE_CONNECTIONS, "the surplus connections to end")
 
     def test_watches_are_apart(self, server: ScriptedServer, client: Client) -> None:
         """Open watches take nothing from the verbs, however many they are."""
         release = threading.Event()
         server.on(lambda request: request.is_watch, Head(), Event("ADDED", POD), StallUntil(release), End())
         server.default = (GOOD,)
-        streams = [watch_resource("pods", client=client) for _ in range(_http.IDLE_CONNECTIONS * 2)]
+        streams = [watch_resource("pods", client=client) for _ in range(_pool.IDLE_CONNECTIONS * 2)]
         for stream in streams:
             next(stream)
         for _ in range(3):
