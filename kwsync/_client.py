@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
-from kwsync import _discovery, _json, _kubeconfig
+from kwsync import _discovery, _json, _kubeconfig, _official
 from kwsync._call import Call, calling
 from kwsync._cancel import check_cancel
 from kwsync._cluster import Cluster
@@ -17,9 +18,10 @@ from kwsync._paging import Lister, ObjectList, read_page, whole
 from kwsync._query import FieldSelector, LabelSelector, ListOptions, accept, encode
 from kwsync._resources import Resource
 from kwsync._session import Session
-from kwsync._transport import Request
+from kwsync._transport import Request, endpoint_of, forget_frames
 from kwsync.credentials import Credential
 from kwsync.credentials._providers import credential_for
+from kwsync.errors import ConfigError
 
 PAGE_SIZE = 500
 """Objects a page of a list, as client-go asks for."""
@@ -71,22 +73,50 @@ class Client:
 
         ConfigError where it cannot be used. YAML needs the extra ``kwsync[kubeconfig]``.
         """
-        return cls(*_kubeconfig.load_kubeconfig(path, context))
+        return cls(*_configured(lambda: _kubeconfig.load_kubeconfig(path, context)))
 
     @classmethod
     def in_cluster(cls) -> Client:
         """From the files and variables that Kubernetes gives to a pod; ConfigError outside of one."""
-        return cls(*_kubeconfig.in_cluster())
+        return cls(*_configured(_kubeconfig.in_cluster))
 
     @classmethod
     def from_default(cls, context: str | None = None) -> Client:
         """As `in_cluster` in a pod, unless a *context* is asked for; else as `from_kubeconfig`."""
-        return cls(*_kubeconfig.default_configuration(context))
+        return cls(*_configured(lambda: _kubeconfig.default_configuration(context)))
+
+    @classmethod
+    def from_kubernetes(cls, api_client: object = None) -> Client:
+        """From an ``ApiClient`` of the official client (package ``kubernetes``); None for its default configuration.
+
+        So an application that calls ``kubernetes.config.load_kube_config()`` already keeps every provider which that
+        knows. Taken over are the server, TLS and proxy as they are now, and the credential alive: each request asks the
+        configuration, with its ``refresh_api_key_hook``, and a 401 lets it load anew. Headers that were set with
+        ``set_default_header`` go along. How that client retries, pools, logs and decodes does not concern this one.
+
+        TypeError for another object. ConfigError for a setting that cannot be obeyed here, by its name
+        (``assert_hostname=False``, a SOCKS proxy, proxy headers but for a login, an SSL context, a key's password).
+        """
+        return cls(*_configured(lambda: _official.from_official(api_client)))
 
     @property
     def cluster(self) -> Cluster:
         """Where the requests go."""
         return self._session.cluster
+
+    @property
+    def credential(self) -> Credential:
+        """Who asks; `kwsync.credentials.describe` tells of it in words."""
+        return self._session.credential
+
+    @property
+    def proxy_url(self) -> str | None:
+        """The proxy that a request would go through now, without user and password; None for none.
+
+        ConfigError where the server or the proxy is no URL.
+        """
+        proxy = endpoint_of(self.cluster).proxy
+        return None if proxy is None else f"{proxy.scheme}://{proxy.authority}"
 
     def __repr__(self) -> str:
         # Not the credential's repr, which may be the user's own and show everything.
@@ -313,6 +343,17 @@ class Client:
         check_cancel(cancel)
         seconds = None if timeout is None else _check_seconds("timeout", timeout)
         return Lister(self._session, resource, options, self._request_timeout, seconds, cancel, read_page)
+
+
+def _configured(load: Callable[[], tuple[Cluster, Credential]]) -> tuple[Cluster, Credential]:
+    """A ConfigError loses the frames that it came through: kubeconfigs lie open in them, and tools may show those."""
+    outside = sys.exc_info()[1]
+    try:
+        return load()
+    except ConfigError as error:
+        failure = error
+    forget_frames(failure, outside)
+    raise failure
 
 
 def session_of(client: Client) -> Session:

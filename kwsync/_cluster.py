@@ -40,6 +40,19 @@ def _texts(instance: object, attribute: attrs.Attribute[Any], value: object) -> 
 
 
 @attrs.frozen
+class Origin:
+    """Where a cluster and its user were found, for people who wonder which were."""
+
+    kind: str
+    """``kubeconfig``, ``pod`` or ``official client``."""
+    files: tuple[str, ...] = ()
+    """Those that were read."""
+    context: str = ""
+    user: str = ""
+    """The name of the user's entry."""
+
+
+@attrs.frozen
 class Cluster:
     """One Kubernetes API server, as a kubeconfig's cluster entry tells it.
 
@@ -60,7 +73,7 @@ class Cluster:
     tls_server_name: str | None = attrs.field(default=None, kw_only=True, validator=_optional(str))
     """Name to ask for and to verify in TLS, where it is not the URL's host."""
     proxy_url: str | None = attrs.field(default=None, kw_only=True, repr=without_password, validator=_optional(str))
-    """HTTP or HTTPS proxy; wins over the environment's HTTPS_PROXY, HTTP_PROXY and NO_PROXY."""
+    """HTTP or HTTPS proxy; wins over the environment's HTTPS_PROXY, HTTP_PROXY and NO_PROXY. Empty for none at all."""
     namespace: str = attrs.field(default="default", kw_only=True, validator=_optional(str))
     """The command line's default namespace; the library itself never uses it."""
     name: str = attrs.field(default="", kw_only=True, validator=_optional(str))
@@ -69,6 +82,8 @@ class Cluster:
     auth_metadata: Mapping[str, str] = attrs.field(
         factory=dict, kw_only=True, repr=lambda _: "<hidden>", hash=False, validator=_texts
     )
+    origin: Origin | None = attrs.field(default=None, kw_only=True, repr=False, eq=False)
+    """Where this was read; None where the program made it."""
 
     @property
     def provider(self) -> str | None:

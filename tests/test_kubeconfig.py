@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -26,6 +26,7 @@ from kwsync.credentials import (
     Certificate,
     Credential,
     CredentialError,
+    ExecPlugin,
     ServiceAccount,
     TokenFile,
 )
@@ -258,12 +259,11 @@ class TestUser:
         """Data that is no base64 is an error that names the field and does not show it."""
         assert field in refused(file, config(user={field: SECRET}))
 
-    @pytest.mark.parametrize("plugin", ["exec", "auth-provider"])
-    def test_plugin(self, file: Path, plugin: str) -> None:
-        """A user with a plug-in loads; that it cannot be had yet shows at the request."""
-        cluster, credential = load(file, config(user={plugin: {"command": SECRET}}))
+    def test_auth_provider(self, file: Path) -> None:
+        """A user with an auth provider loads; that it cannot be had shows at the request, with what to do instead."""
+        cluster, credential = load(file, config(user={"auth-provider": {"name": SECRET}}))
         assert cluster.name == "dev"
-        with pytest.raises(CredentialError, match=r"user 'dev' in .* is not supported yet: pass credential=") as caught:
+        with pytest.raises(CredentialError, match=r"user 'dev' in .* is not supported yet: .* exec plugin") as caught:
             authorize(credential)
         assert SECRET not in str(caught.value)
 
@@ -272,11 +272,17 @@ class TestUser:
         """What stands in the file wins over a plug-in (client-go)."""
         assert load(file, config(user={plugin: {"command": "x"}, "token": "one"}))[1] == BearerToken("one")
 
-    def test_plugin_beside_certificate(self, file: Path) -> None:
-        """A certificate does not replace what a plug-in would add."""
+    def test_exec_beside_certificate(self, file: Path) -> None:
+        """A certificate in the file does, too: then no program runs (client-go)."""
         fields = {"client-certificate-data": base64_of(CERTIFICATE), "client-key-data": base64_of(KEY)}
         _, credential = load(file, config(user=fields | {"exec": {"command": "x"}}))
-        with pytest.raises(CredentialError, match="exec plugin"):
+        assert authorize(credential) == Authorization(certificate=Certificate(CERTIFICATE, KEY))
+
+    def test_auth_provider_beside_certificate(self, file: Path) -> None:
+        """A certificate does not replace the token that an auth provider would add."""
+        fields = {"client-certificate-data": base64_of(CERTIFICATE), "client-key-data": base64_of(KEY)}
+        _, credential = load(file, config(user=fields | {"auth-provider": {"name": "x"}}))
+        with pytest.raises(CredentialError, match="auth provider"):
             authorize(credential)
 
     @pytest.mark.parametrize(
@@ -293,6 +299,91 @@ class TestUser:
         """A context without a user is anonymous."""
         contexts = [{"name": "dev", "context": {"cluster": "dev", "user": user}}]
         assert load(file, config(contexts=contexts))[1] == Anonymous()
+
+
+class TestExec:
+    """B179, B180 and B186: what a kubeconfig says of an exec plugin. How it runs is tested in tests/credentials."""
+
+    PLUGIN: ClassVar[dict[str, Any]] = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": "get-token",
+        "interactiveMode": "Never",
+    }
+
+    def plugin(self, file: Path, cluster: Mapping[str, Any] | None = None, **fields: Any) -> ExecPlugin:
+        """The plugin of a kubeconfig."""
+        _, credential = load(file, config(cluster, {"exec": self.PLUGIN | fields}))
+        assert isinstance(credential, ExecPlugin)
+        return credential
+
+    def test_all(self, file: Path) -> None:
+        """Every field arrives; of two variables with one name the last wins."""
+        settings = self.plugin(
+            file,
+            {"extensions": [{"name": "other"}, {"name": "client.authentication.k8s.io/exec", "extension": {"a": 1}}]},
+            args=["a", "b"],
+            env=[{"name": "A", "value": "1"}, {"name": "B"}, {"name": "A", "value": "2"}],
+            interactiveMode="Always",
+            provideClusterInfo=True,
+            installHint="get it\nfrom example.test",
+        )._settings
+        assert (settings.command, settings.arguments) == ("get-token", ("a", "b"))
+        assert settings.environment == (("A", "2"), ("B", ""))
+        assert (settings.api_version, settings.interactive_mode) == (self.PLUGIN["apiVersion"], "Always")
+        assert (settings.provides_cluster, settings.cluster_config) == (True, b'{"a":1}')
+        assert settings.install_hint == "get it from example.test"
+
+    def test_least(self, file: Path) -> None:
+        """Null and empty are as absent."""
+        absent = dict.fromkeys(["args", "env", "provideClusterInfo", "installHint"])
+        assert self.plugin(file, **absent)._settings == self.plugin(file)._settings
+
+    def test_old_version(self, file: Path) -> None:
+        """v1beta1 needs no interactiveMode: it is IfAvailable."""
+        version = "client.authentication.k8s.io/v1beta1"
+        plugin = self.plugin(file, apiVersion=version, interactiveMode=None)
+        assert plugin._settings.interactive_mode == "IfAvailable"
+
+    @pytest.mark.parametrize(
+        ("command", "found"),
+        [("get-token", "get-token"), ("./get-token", "{}/./get-token"), ("bin/x", "{}/bin/x"), ("/bin/x", "/bin/x")],
+    )
+    def test_command(self, file: Path, command: str, found: str) -> None:
+        """A path begins at the kubeconfig it stands in, a name is left for PATH."""
+        assert self.plugin(file, command=command)._settings.command == found.format(file.parent)
+
+    def test_cluster_not_told(self, file: Path) -> None:
+        """The cluster's extension is for a plugin that is told its cluster; others of any shape do no harm."""
+        extensions = [{"name": "client.authentication.k8s.io/exec", "extension": {"a": 1}}]
+        assert self.plugin(file, {"extensions": extensions})._settings.cluster_config is None
+        for extensions in ("x", [5], [{"name": "minikube"}]):  # type: ignore[assignment]
+            plugin = self.plugin(file, {"extensions": extensions}, provideClusterInfo=True)
+            assert plugin._settings.cluster_config is None
+
+    @pytest.mark.parametrize(
+        ("fields", "words"),
+        [
+            ({"command": None}, "has no command: add one"),
+            ({"apiVersion": None}, "has no apiVersion: add client.authentication.k8s.io/v1"),
+            ({"apiVersion": "client.authentication.k8s.io/v1alpha1"}, "v1alpha1' is none of"),
+            ({"interactiveMode": None}, "has no interactiveMode, which client.authentication.k8s.io/v1 needs"),
+            ({"interactiveMode": "Sometimes"}, "interactiveMode 'Sometimes' is none of Never, IfAvailable, Always"),
+            ({"args": SECRET}, "has a value for args that is no list"),
+            ({"args": [SECRET, 5]}, "has an item in args that is no text"),
+            ({"env": {SECRET: SECRET}}, "has a value for env that is no list"),
+            ({"env": [SECRET]}, "has an item in env that is no mapping"),
+            ({"env": [{"value": SECRET}]}, "has no name"),
+            ({"env": [{"name": "A", "value": 5}]}, "has a value that is no text: put it in quotes"),
+            ({"provideClusterInfo": SECRET}, "provideClusterInfo that is neither true nor false"),
+            ({"installHint": [SECRET]}, "installHint that is no text"),
+        ],
+        ids=repr,
+    )
+    def test_wrong(self, file: Path, fields: dict[str, Any], words: str) -> None:
+        """What could never run is an error when the file is loaded, with the user and the field, without a value."""
+        message = refused(file, config(user={"exec": self.PLUGIN | fields}))
+        assert words in message
+        assert "exec of user 'dev'" in message
 
 
 class TestContexts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from kwsync._cluster import Cluster
+from kwsync._cluster import Cluster, Origin
 from kwsync.credentials import Credential, ServiceAccount
 from kwsync.credentials._service_account import SERVICE_ACCOUNT_DIRECTORY
 from kwsync.errors import ConfigError
@@ -29,7 +29,7 @@ def in_cluster(
         raise ConfigError("not in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not both set")
     ca_file = os.path.join(directory, "ca.crt")
     _check_readable(ca_file)
-    cluster = Cluster(f"https://{address}", ca_file=ca_file, namespace=_namespace(directory))
+    cluster = Cluster(f"https://{address}", ca_file=ca_file, namespace=_namespace(directory), origin=Origin("pod"))
     return cluster, ServiceAccount(directory)
 
 

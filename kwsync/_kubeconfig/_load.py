@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
-from kwsync._cluster import Cluster
+from kwsync._cluster import Cluster, Origin
 from kwsync._kubeconfig._files import merge, read_kubeconfigs
 from kwsync._kubeconfig._section import Section
 from kwsync._kubeconfig._user import credential_of
@@ -29,13 +29,17 @@ def load_kubeconfig(
     process's own environment by default.
     """
     config = _Config(read_kubeconfigs(path, os.environ if environ is None else environ))
-    chosen = config.entry("context", context or config.current_context())
+    name = context or config.current_context()
+    chosen = config.entry("context", name)
     cluster, user = chosen.text("cluster"), chosen.text("user")
     if cluster is None:
         raise chosen.error("names no cluster: add one")
     return (
-        _cluster_of(config.entry("cluster", cluster), cluster, chosen.text("namespace")),
-        Anonymous() if user is None else credential_of(config.entry("user", user)),
+        attrs.evolve(
+            _cluster_of(config.entry("cluster", cluster), cluster, chosen.text("namespace")),
+            origin=Origin("kubeconfig", tuple(file.file for file in config.files), name, user or ""),
+        ),
+        Anonymous() if user is None else credential_of(config.entry("user", user), config.entry("cluster", cluster)),
     )
 
 

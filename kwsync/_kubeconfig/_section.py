@@ -55,6 +55,30 @@ class Section:
             pass
         raise self.error(f"has a {key} that is no base64: encode the whole PEM file")
 
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of strings."""
+        found = []
+        for item in self._items(key):
+            if not isinstance(item, str):
+                raise self.error(f"has an item in {key} that is no text: put it in quotes")
+            found.append(item)
+        return tuple(found)
+
+    def sections(self, key: str) -> list[Section]:
+        """A list of mappings."""
+        found = []
+        for item in self._items(key):
+            if not isinstance(item, Mapping):
+                raise self.error(f"has an item in {key} that is no mapping")
+            found.append(Section(item, f"an item in {key} of {self.label}", self.file))
+        return found
+
+    def _items(self, key: str) -> list[object]:
+        items = self.fields.get(key)
+        if items is None or isinstance(items, list):
+            return items or []
+        raise self.error(f"has a value for {key} that is no list")
+
     def section(self, key: str, label: str) -> Section:
         """The mapping under *key*; empty where there is none."""
         value = self.fields.get(key)
@@ -64,13 +88,8 @@ class Section:
 
     def named(self, key: str, kind: str) -> dict[str, Section]:
         """The list under *key*, whose items have a name and, under *kind*, a mapping."""
-        items = self.fields.get(key)
-        if items is None:
-            return {}
-        if not isinstance(items, list):
-            raise self.error(f"has a value for {key} that is no list")
         found: dict[str, Section] = {}
-        for item in items:
+        for item in self._items(key):
             name, section = self._item(item, key, kind)
             if name in found:
                 raise self.error(f"has two {key} named {name!r}: rename or remove one")

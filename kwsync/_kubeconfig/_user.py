@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kwsync._kubeconfig._plugin import exec_plugin
 from kwsync._kubeconfig._section import Section
 from kwsync.credentials import Anonymous, BasicAuth, BearerToken, ClientCertificate, Credential, TokenFile
 from kwsync.credentials._combined import Combined
@@ -10,16 +11,16 @@ from kwsync.credentials._unavailable import Unavailable
 _IMPERSONATION = ("as", "as-uid", "as-groups", "as-user-extra")
 
 
-def credential_of(user: Section) -> Credential:
-    """All that the user has, in one; anonymous for a user with nothing."""
+def credential_of(user: Section, cluster: Section) -> Credential:
+    """All that the user has, in one; anonymous for a user with nothing. *cluster* is what a plugin may be told."""
     if any(user.fields.get(key) for key in _IMPERSONATION):
         # Left out silently, requests would have the rights of the impersonator: more than was asked for.
         return _unsupported(user, "impersonates another user")
-    header = _header(user) or _plugin(user)
+    header = _header(user) or _auth_provider(user)
     parts = [part for part in (_certificate(user), header) if part is not None]
     if len(parts) > 1:
         return Combined(parts)
-    return parts[0] if parts else Anonymous()
+    return parts[0] if parts else _plugin(user, cluster)
 
 
 def _header(user: Section) -> Credential | None:
@@ -45,13 +46,19 @@ def _certificate(user: Section) -> Credential | None:
     return ClientCertificate(certificate=certificate, key=key, certificate_file=certificate_file, key_file=key_file)
 
 
-def _plugin(user: Section) -> Credential | None:
+def _auth_provider(user: Section) -> Credential | None:
     """Asked only where there is nothing else for the header: what stands in the file wins, as in client-go."""
-    for key, what in (("exec", "an exec plugin"), ("auth-provider", "an auth provider")):
-        if user.section(key, f"{key} of {user.label}").fields:
-            return _unsupported(user, f"gets its credential from {what}")
-    return None
+    if not user.section("auth-provider", f"auth-provider of {user.label}").fields:
+        return None
+    advice = "pass credential=, or name the exec plugin that replaced it, as kubectl demands since 1.26"
+    return _unsupported(user, "gets its credential from an auth provider", advice)
 
 
-def _unsupported(user: Section, what: str) -> Credential:
-    return Unavailable(f"{user.label} {what}, which is not supported yet: pass credential=")
+def _plugin(user: Section, cluster: Section) -> Credential:
+    """Asked only where the file itself has nothing, not even a certificate, as in client-go."""
+    plugin = user.section("exec", f"exec of {user.label}")
+    return exec_plugin(plugin, cluster) if plugin.fields else Anonymous()
+
+
+def _unsupported(user: Section, what: str, advice: str = "pass credential=") -> Credential:
+    return Unavailable(f"{user.label} {what}, which is not supported yet: {advice}")
