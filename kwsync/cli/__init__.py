@@ -1,10 +1,10 @@
-"""The command line: ``kwsync watch``, ``events``, ``serve`` and ``demo``; it needs the extra ``kwsync[cli]``.
+"""The command line: ``kwsync watch``, ``events``, ``auth``, ``serve`` and ``demo``; it needs the extra ``kwsync[cli]``.
 
 From the ground up: ``_text`` and ``_colour`` (what may go to a terminal), ``_documents`` (what is in an object),
 ``_times`` (moments and ages), ``_table``, ``_formats``, ``_event_lines`` and ``_diff`` (events to lines), ``_jsonpath``
 and ``_until`` (states to wait for), ``_errors`` (sentences and exit codes), ``_output`` and ``_verbose`` (standard
 output and error), ``_follow`` (one kind, for ever), ``_gather`` (several at once), ``_printer`` (what is printed when),
-``_names`` and ``_options`` (what the arguments mean), and the commands.
+``_names`` and ``_options`` (what the arguments mean), ``_identity`` (as whom), and the commands.
 """
 
 from __future__ import annotations

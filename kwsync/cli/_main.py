@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from kwsync import __version__
+from kwsync.cli._auth_command import auth
 from kwsync.cli._demo_command import demo
 from kwsync.cli._errors import MEANINGS, CommandError, ExitCode, ReaderGone
 from kwsync.cli._events_command import events
@@ -65,7 +66,7 @@ def commands(context: click.Context) -> ExitCode:
     return ExitCode.DONE
 
 
-for _command in (watch, events, demo, serve):
+for _command in (watch, events, auth, demo, serve):
     _command.epilog = "Exit codes: see kwsync --help."
     commands.add_command(_command)
 

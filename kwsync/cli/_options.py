@@ -51,15 +51,7 @@ def on_cluster(command: Callable[..., None]) -> Callable[..., None]:
     for option in (
         verbose_option,
         seconds_option("--timeout", "End after that, with exit code 0; 4 if there was no state by then."),
-        click.option(
-            "--kubeconfig", callback=_check_given, metavar="FILE", help="Instead of KUBECONFIG or ~/.kube/config."
-        ),
-        click.option(
-            "--context",
-            callback=_check_given,
-            metavar="NAME",
-            help="The kubeconfig's context, instead of its current one.",
-        ),
+        configured,
         click.option("-A", "--all-namespaces", is_flag=True, help="Look into all namespaces."),
         click.option(
             "-n",
@@ -71,6 +63,23 @@ def on_cluster(command: Callable[..., None]) -> Callable[..., None]:
     ):
         run = option(run)
     return run
+
+
+def configured(command: _Command) -> _Command:
+    """Which configuration counts."""
+    for option in (
+        click.option(
+            "--kubeconfig", callback=_check_given, metavar="FILE", help="Instead of KUBECONFIG or ~/.kube/config."
+        ),
+        click.option(
+            "--context",
+            callback=_check_given,
+            metavar="NAME",
+            help="The kubeconfig's context, instead of its current one.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def _check_given(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:

@@ -49,3 +49,12 @@ def age(created: object, moment: datetime) -> str:
     """How old something is at a moment, as a cell of a table; what lies ahead is new."""
     since = first_time(created)
     return duration(max((moment - since).total_seconds(), 0)) if since else "<unknown>"
+
+
+def written(seconds: float) -> str:
+    """Seconds since 1970 as Kubernetes writes moments; the last year where the calendar ends before."""
+    try:
+        moment = datetime.fromtimestamp(seconds, timezone.utc)
+    except (OverflowError, ValueError, OSError):
+        moment = datetime.max
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"

@@ -128,7 +128,7 @@ class TestConfiguration:
     @pytest.mark.parametrize(
         ("user", "sentence"),
         [
-            ({"exec": {"command": "no-such-plugin"}}, "gets its credential from an exec plugin, which kwsync does not"),
+            ({"exec": {"command": "no-such-plugin"}}, "has no apiVersion: add client.authentication.k8s.io/v1"),
             ({"auth-provider": {"name": "gcp"}}, "gets its credential from an auth provider, which kwsync does not"),
             ({"as": "somebody"}, "impersonates another user, which kwsync does not support yet: for now, name another"),
         ],
