@@ -1,0 +1,1 @@
+"""Writes that controllers need: changes, finalizers, server-side apply and events."""
