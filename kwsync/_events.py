@@ -118,6 +118,10 @@ class WatchEvent:
         """Namespace and name of the object (of a Table: of its first row), empty strings where there is none."""
         return key_of(self.object)
 
+    def __hash__(self) -> int:
+        """Objects are dicts, which have none; type, key and version tell most events apart."""
+        return hash((self.type, self.key, self.resource_version))
+
 
 @attrs.frozen
 class WatchEnd:

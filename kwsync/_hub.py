@@ -26,7 +26,9 @@ class Hub:
     def __init__(self, cache: Cache, is_running: Callable[[], bool]) -> None:
         self._cache = cache
         self.is_running = is_running
-        self._lock = threading.Lock()  # not re-entrant: a step does not begin in the middle of another
+        # Re-entrant only because it knows its owner then: a step never begins in the middle of another.
+        self._lock = threading.RLock()
+        self._owner = 0
         self._words: deque[tuple[Callable[[Handler], None], Handler]] = deque()
         self._handlers: tuple[Handler, ...] = ()  # replaced as a whole, so that it can be read without
         self._leaving: tuple[Handler, ...] = ()
@@ -65,15 +67,30 @@ class Hub:
             self._rouse()
 
     def _try_words(self) -> bool:
+        """Do what there is to do, unless somebody is at it, or this very thread is, further up its stack.
+
+        A signal handler may raise anywhere in here. So the lock is released without being asked whether it was taken,
+        and a word is taken away when it has been done: each may be done twice.
+        """
+        me = threading.get_ident()
+        if self._owner == me:
+            return False
         is_ours = False
         try:
             is_ours = self._lock.acquire(blocking=False)
-            while is_ours and self._words:
-                step, handler = self._words.popleft()
-                step(handler)
-        finally:
             if is_ours:
+                self._owner = me
+            while is_ours and self._words:
+                step, handler = self._words[0]
+                step(handler)
+                self._words.popleft()
+        finally:
+            if self._owner == me:
+                self._owner = 0
+            try:
                 self._lock.release()
+            except RuntimeError:  # another thread has it
+                pass
         return is_ours
 
     def _rouse(self) -> None:
@@ -82,6 +99,8 @@ class Hub:
             handler.rouse()
 
     def _add(self, handler: Handler) -> None:
+        if handler in self._handlers:
+            return
         for record in self._cache.records():
             handler.push(added(record, initial=True))
         if self._cache.full_states:
@@ -109,19 +128,27 @@ class Hub:
     ) -> None:
         """Change the cache; then tell what that means (B088), and after a *full* state that it was all."""
         with self._lock:
-            change(*arguments)
-            handlers = self._handlers
-            if handlers:
-                _push(handlers, deliveries)
-            if full:
-                for handler in handlers:
-                    handler.push_synced(self._cache.version)
+            self._owner = threading.get_ident()
+            try:
+                change(*arguments)
+                self._tell(deliveries, full=full)
+            finally:
+                self._owner = 0
         self._rouse()
         self._do_words()
 
+    def _tell(self, deliveries: Iterable[Delivery], *, full: bool) -> None:
+        handlers = self._handlers
+        if handlers:
+            _push(handlers, deliveries)
+        if full:
+            for handler in handlers:
+                handler.push_synced(self._cache.version)
+
     def abandon(self) -> None:
         """In a forked child: whoever held the lock was not forked along."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._owner = 0
         for handler in self.handlers:
             handler.abandon()
 

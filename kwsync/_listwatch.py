@@ -13,7 +13,6 @@ from kwsync._ledger import Ledger
 from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector
 from kwsync._resources import Resource
 from kwsync._stream import EventStream
-from kwsync.errors import ErrorOrigin, WatchError, local_error
 
 
 def list_and_watch(
@@ -145,9 +144,6 @@ class _Source:
                     self._last_of_step = number == len(events)
                     self.pending = event
                     yield event
-        except Exception as mistake:
-            self._ends.append(WatchEnd(EndReason.ERROR, _mistake(mistake)))
-            raise
         finally:
             self.ended()
 
@@ -157,10 +153,3 @@ class _Source:
 
     def ended(self) -> None:
         self._ends.append(WatchEnd(self.guard.cause or EndReason.CLOSED))
-
-
-def _mistake(raised: Exception) -> WatchError:
-    """What no server and no user has done."""
-    error = local_error(ErrorOrigin.DECODE, f"a mistake of kwsync: {raised!r}")
-    error.__cause__ = raised
-    return error

@@ -248,8 +248,7 @@ class RecordEvent(WatchEvent):
     def __eq__(self, other: Any) -> bool:
         return _fields(self) == _fields(other) if isinstance(other, WatchEvent) else NotImplemented
 
-    def __hash__(self) -> int:
-        return hash((self.type, self.key, self.resource_version))
+    __hash__ = WatchEvent.__hash__
 
     def __reduce__(self) -> tuple[Any, ...]:
         return WatchEvent, _fields(self)  # the bytes are of no use elsewhere

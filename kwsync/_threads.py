@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import sys
 import threading
 from collections.abc import Callable
 
@@ -20,8 +21,12 @@ def start_thread(target: Callable[[], None], name: str) -> threading.Thread:
 
 
 def start(thread: threading.Thread) -> None:
-    """Start a thread that was made; OSError as above."""
+    """Start a thread that was made; OSError as above, and what a signal handler raises in the middle of it."""
+    outside = sys.exc_info()[1]
     try:
         thread.start()
-    except RuntimeError:
+    except RuntimeError as error:
+        inside = error.__context__
+        if inside is not None and inside is not outside:  # it struck where Python's own clean-up fails over it
+            raise inside from None
         raise OSError(errno.EAGAIN, "no further thread can be started") from None

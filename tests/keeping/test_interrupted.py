@@ -138,6 +138,7 @@ STEPS: dict[str, Callable[[Prepared], object]] = {
     "delete": lambda one: one.keeper.take(deleted("a", "4")),
     "list": lambda one: one.keeper.take(page("4", pod("a", "4"), pod("d", "4"))),
     "add": lambda one: one.hub.add(one.handlers[2]),
+    "resync": lambda one: one.hub.resync(one.handlers[0]),
     "remove": lambda one: one.handlers[1].remove(),
     "read": lambda one: one.read(),
     "wait": lambda one: one.store.wait_until("99", 0),
@@ -186,7 +187,7 @@ def test_a_finalizer_under_a_lock(where: str) -> None:
         def strike() -> None:
             with locks[where]:
                 informer.script.put(modified("a", "2"))
-                wait_until(informer._hub._lock.locked, "the reading thread in the middle of a change")
+                wait_until(lambda: informer._hub._owner != 0, "the reading thread in the middle of a change")
                 started = time.monotonic()
                 registration.remove()
                 assert informer.store.get("default/a") is not None
@@ -198,6 +199,58 @@ def test_a_finalizer_under_a_lock(where: str) -> None:
             pass
         assert late.wait(2) == ["ADDED a 2 initial", "SYNCED"]
         wait_until(lambda: len(informer._hub.handlers) == 1, "the removal")
+
+
+class Striking:
+    """A lock, and a signal handler that raises when so many of its operations have been done, each of which counts."""
+
+    def __init__(self, left: int) -> None:
+        self._lock = threading.RLock()
+        self.left = left
+
+    def acquire(self, blocking: bool = True) -> bool:
+        return self.strike(self._lock.acquire(blocking))
+
+    def release(self) -> None:
+        self._lock.release()
+        self.strike(True)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def strike(self, result: bool) -> bool:
+        """CPython looks for signals after each call: its result is lost then, but what it did is done."""
+        self.left -= 1
+        if self.left == -1:
+            raise KeyboardInterrupt
+        return result
+
+
+@pytest.mark.parametrize("step", ["add", "remove", "resync"])
+def test_a_signal_handler_raises(step: str) -> None:
+    """Wherever a step of a user's thread is interrupted, the next change is made, and then the step is done, too."""
+    number = 0
+    while True:
+        one = Prepared()
+        one.hub._lock = lock = Striking(number)  # type: ignore[assignment]
+        push = one.handlers[2].push
+        one.handlers[2].push = lambda delivery: (push(delivery), lock.strike(True))  # type: ignore[assignment,method-assign]  # noqa: B023
+        with suppress(KeyboardInterrupt):
+            STEPS[step](one)
+        happened, lock.left = lock.left < 0, sys.maxsize
+        with in_background(lambda one=one: one.keeper.take(modified("b", "4")), f"the change after {number}"):  # type: ignore[misc]
+            pass
+        assert list(one.hub._words) == [], number
+        assert len(one.hub._handlers) == {"add": 3, "resync": 2, "remove": 1}[step], number
+        for handler in one.hub._handlers:
+            one.check(handler)
+        if not happened:
+            break
+        number += 1
+    assert number > 1
 
 
 class Garbage:
