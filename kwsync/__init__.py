@@ -27,6 +27,7 @@ The rooms, from the ground up (each imports only what stands above it here):
     _cluster, credentials/    where a cluster is, and the ways to prove who you are
     _kubeconfig               both of them from files and from a pod
     _transport/               sockets, TLS, proxies, HTTP: the only user of urllib3, ssl and socket
+    _official                 both of them from an ApiClient of the official client
     _session, _call           a request as a user, and its error answers; a verb under one deadline
     _discovery, _paging       names that only a server knows; lists
     _client                   Client
@@ -45,6 +46,18 @@ The rooms, from the ground up (each imports only what stands above it here):
     _run, _reporter           an informer from a start to its end, and how it is; where errors go
     _informer                 Informer
     _shared                   SharedInformers
+    mapping                   which keys an event is about, and which events count (public)
+    _outcome                  what becomes of a key, by what reconcile says: Requeue, RetryAfter, TerminalError
+    _working, _worker         one run of a controller; a thread that takes one key after another
+    _controller               Controller
+    _writes, _finalizers      change an object though others do, apply; what keeps an object from going
+    _event_documents, _event_series
+                              events as the API has them; what is written of them and when, without time or threads
+    _recorder                 EventRecorder
+    _lease, _candidate        what stands in an election's Lease; what a candidate does next, without I/O or time
+    _announce, _term          whom an election tells; the leading work, and when it has to end
+    _campaign                 the loop that sends what a candidate says
+    _election                 LeaderElector
     typing                    protocols to annotate with and to write fakes for
     testing/                  an API server in memory, and a server that follows a script, for tests without a cluster
     cli/, __main__            the command line, with the extra kwsync[cli]
@@ -70,13 +83,22 @@ from kwsync._watch import WatchStream, watch_resource
 from kwsync.errors import CancelledError, ConfigError, ErrorOrigin, ErrorType, KwsyncError, WatchError
 
 if TYPE_CHECKING:
+    from kwsync._campaign import ElectionEnd
+    from kwsync._controller import Controller
+    from kwsync._election import LeaderElector
+    from kwsync._finalizers import add_finalizer, has_finalizer, is_deleting, remove_finalizer
     from kwsync._handlers import HandlerRegistration
     from kwsync._informer import Informer
+    from kwsync._outcome import Requeue, RetryAfter, TerminalError
     from kwsync._queue import ShutDown, WorkQueue
+    from kwsync._recorder import EventRecorder
     from kwsync._run import InformerStatus
     from kwsync._shared import SharedInformers
     from kwsync._store import Store
+    from kwsync._term import Leadership
+    from kwsync._worker import ControllerMetrics
     from kwsync._worklist import QueueMetrics
+    from kwsync._writes import apply, retry_on_conflict, update
 
 __all__ = [
     # Watching
@@ -94,9 +116,26 @@ __all__ = [
     "SharedInformers",
     "Store",
     # Working
+    "Controller",
+    "ControllerMetrics",
+    "ElectionEnd",
+    "LeaderElector",
+    "Leadership",
     "QueueMetrics",
+    "Requeue",
+    "RetryAfter",
     "ShutDown",
+    "TerminalError",
     "WorkQueue",
+    # Writing
+    "EventRecorder",
+    "add_finalizer",
+    "apply",
+    "has_finalizer",
+    "is_deleting",
+    "remove_finalizer",
+    "retry_on_conflict",
+    "update",
     # Where, and as whom
     "Client",
     "Cluster",
@@ -120,14 +159,30 @@ __all__ = [
 ]
 
 _LATER = {
+    "Controller": "_controller",
+    "ControllerMetrics": "_worker",
+    "ElectionEnd": "_campaign",
+    "EventRecorder": "_recorder",
     "HandlerRegistration": "_handlers",
     "Informer": "_informer",
     "InformerStatus": "_run",
+    "LeaderElector": "_election",
+    "Leadership": "_term",
     "QueueMetrics": "_worklist",
+    "Requeue": "_outcome",
+    "RetryAfter": "_outcome",
     "SharedInformers": "_shared",
     "ShutDown": "_queue",
     "Store": "_store",
+    "TerminalError": "_outcome",
     "WorkQueue": "_queue",
+    "add_finalizer": "_finalizers",
+    "apply": "_writes",
+    "has_finalizer": "_finalizers",
+    "is_deleting": "_finalizers",
+    "remove_finalizer": "_finalizers",
+    "retry_on_conflict": "_writes",
+    "update": "_writes",
 }
 """Names of the upper layers, and their rooms: who only watches does not wait for them."""
 

@@ -19,6 +19,7 @@ SECTIONS = (
     "informer",
     "clientgo",
     "queue",
+    "controller",
     "lines",
     "cancel",
     "idle",

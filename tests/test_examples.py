@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +220,128 @@ def test_keeps_a_cache(place: Place, environment: dict[str, str]) -> None:
         example.process.stdin.close()
 
         assert example.end() == 0
+
+
+def test_copies_a_config_map(place: Place, environment: dict[str, str]) -> None:
+    """08 copies where the label is, follows changes of the original and of copies, and takes away what it made."""
+    label = f"copies-of-{place.namespace}"
+    targets = [f"{place.namespace}-{word}" for word in ("one", "two")]
+    place.request("POST", collection(place.namespace), config_map("it", k="v"))
+    for target in targets:
+        place.request("POST", "/api/v1/namespaces", {"metadata": {"name": target, "labels": {label: ""}}})
+    one, two = targets
+    with running(environment, "08_copy_config_map.py", place.namespace, "it", label) as example:
+        example.until(f"created {one}")
+        if f"created {two}" not in example.lines:
+            example.until(f"created {two}")
+        assert place.client.get("configmaps", "it", one)["data"] == {"k": "v"}
+        place.request("PATCH", f"{collection(one)}/it", {"data": {"other": "x"}})
+        example.until(f"updated {one}")
+        assert place.client.get("configmaps", "it", one)["data"] == {"k": "v"}
+        place.request("PATCH", f"/api/v1/namespaces/{one}", {"metadata": {"labels": {label: None}}})
+        example.until(f"removed {one}")
+        place.request("PATCH", f"{collection(place.namespace)}/it", {"data": {"k": "w"}})
+        example.until(f"updated {two}")
+        place.request("DELETE", f"{collection(two)}/it")
+        example.until(f"created {two}")
+        assert place.client.get("configmaps", "it", two)["data"] == {"k": "w"}
+        place.request("DELETE", f"{collection(place.namespace)}/it")
+        example.until(f"removed {two}")
+
+        assert example.end(signal.SIGTERM) == 0
+    assert [line for line in example.lines if "error" in line or "Traceback" in line] == []
+    assert [name for name in targets if place.client.list("configmaps", name, name="it")] == []
+
+
+def test_leaves_other_config_maps_alone(place: Place, environment: dict[str, str]) -> None:
+    """08 says so where another has the name, and makes its copy when that has gone."""
+    label, target = f"copies-of-{place.namespace}", f"{place.namespace}-one"
+    place.request("POST", collection(place.namespace), config_map("it", k="v"))
+    place.request("POST", "/api/v1/namespaces", {"metadata": {"name": target, "labels": {label: ""}}})
+    place.request("POST", collection(target), config_map("it", mine="yes"))
+    with running(environment, "08_copy_config_map.py", place.namespace, "it", label) as example:
+        example.until(f"error {target} 409 AlreadyExists")
+        assert place.client.get("configmaps", "it", target)["data"] == {"mine": "yes"}
+        place.request("DELETE", f"{collection(target)}/it")
+        example.until(f"created {target}")
+
+        assert example.end(signal.SIGTERM) == 0
+
+
+def test_reports_pods(place: Place, environment: dict[str, str]) -> None:
+    """09 reports what becomes of pods, not that they are there; one that was made anew is deleted and created."""
+    path = collection(place.namespace, "pods")
+    place.request("POST", path, pod("first"))
+    with running(environment, "09_report_pods.py", place.namespace) as example:
+        example.until("watching 1")
+        place.request("POST", path, pod("second"))
+        example.until(f"created {place.namespace}/second Pending 0")
+        place.request("PATCH", f"{path}/first/status", {"status": {"phase": "Running"}})
+        example.until(f"changed {place.namespace}/first Running 0")
+        place.request("PATCH", f"{path}/first", {"metadata": {"labels": {"no": "news"}}})
+        place.request("DELETE", f"{path}/first", {"gracePeriodSeconds": 0})
+        example.until(f"deleted {place.namespace}/first Running 0")
+        place.request("POST", path, pod("first"))
+        example.until(f"created {place.namespace}/first Pending 0")
+
+        assert example.end(signal.SIGTERM) == 0
+    assert len(example.lines) == 5
+
+
+def test_keeps_a_database(place: Place, environment: dict[str, str], tmp_path: Path) -> None:
+    """10 keeps a table and a journal: a restart repeats nothing, and removes what went, or was made anew, meanwhile."""
+    path, file = collection(place.namespace), tmp_path / "it.db"
+    others = {each["metadata"]["name"] for each in place.client.list("configmaps", place.namespace)}
+
+    def table(what: str) -> list[Any]:
+        with closing(sqlite3.connect(file)) as database:
+            return [row for row in database.execute(what).fetchall() if row[0] not in others]
+
+    def once(names: str, *, change: bool = False) -> None:
+        with running(environment, "10_sqlite.py", str(file), place.namespace) as example:
+            for word in names.split():
+                if not any(f"is {place.namespace}/{word} " in line for line in example.lines):
+                    example.until(f"is {place.namespace}/{word} ")
+            if change:
+                place.request("PATCH", f"{path}/stays", {"data": {"k": "w"}})
+                example.until(f"is {place.namespace}/stays ")
+            assert example.end(signal.SIGTERM) == 0
+
+    for name in ("stays", "goes", "anew"):
+        place.request("POST", path, config_map(name, k="v"))
+    once("stays goes anew", change=True)
+    first = table("SELECT name, what FROM journal ORDER BY number")
+    assert sorted(first[:3]) == [("anew", "ADDED"), ("goes", "ADDED"), ("stays", "ADDED")]
+    assert first[3:] == [("stays", "MODIFIED")]
+    place.request("DELETE", f"{path}/goes")
+    place.request("DELETE", f"{path}/anew")
+    place.request("POST", path, config_map("anew", k="x"))
+    once("stays goes anew")
+    once("stays anew")
+    later = table("SELECT name, what FROM journal ORDER BY number")[len(first) :]
+    assert [each for each in later if each[0] == "anew"] == [("anew", "DELETED"), ("anew", "ADDED")]
+    assert [each for each in later if each[0] != "anew"] == [("goes", "DELETED")]
+    expected = [
+        (each["metadata"]["name"], each["metadata"]["uid"], each["metadata"]["resourceVersion"], each["data"])
+        for each in place.client.list("configmaps", place.namespace)
+        if each["metadata"]["name"] not in others
+    ]
+    found = table("SELECT name, uid, version, data FROM config_maps ORDER BY name")
+    assert [(*row[:3], json.loads(row[3])) for row in found] == sorted(expected)
+
+
+def test_has_one_leader(place: Place, environment: dict[str, str]) -> None:
+    """11 works in one process of two; when that ends in good order, the other goes on with a greater token."""
+    with running(environment, "11_one_leader.py", place.namespace, "one") as first:
+        first.until("leads with token 0")
+        with running(environment, "11_one_leader.py", place.namespace, "two") as second:
+            second.until("leader: one")
+
+            assert first.end(signal.SIGTERM) == 0
+            second.until("leads with token 1")
+            assert second.end(signal.SIGINT) == 0
+    assert first.lines[-1] == second.lines[-1] == "end: CANCELLED"
+    assert [line for line in first.lines + second.lines if "trouble" in line or "Traceback" in line] == []
 
 
 def probe(url: str) -> int:

@@ -27,6 +27,7 @@ PUBLIC = [
     "kwsync.cli",
     "kwsync.credentials",
     "kwsync.errors",
+    "kwsync.mapping",
     "kwsync.ratelimit",
     "kwsync.testing",
     "kwsync.typing",

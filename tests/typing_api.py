@@ -8,6 +8,7 @@ from typing import Any
 
 import kwsync
 from kwsync.credentials import AuthContext, Authorization, BearerToken, Credential
+from kwsync.mapping import any_of, generation_changed, owner_of
 from kwsync.ratelimit import AtMost, Exponential
 from kwsync.testing import ScriptedServer, pod
 
@@ -93,3 +94,28 @@ def working(reconcile: Callable[[kwsync.ObjectKey], bool]) -> float:
             queue.add_rate_limited(key)
     numbers: kwsync.QueueMetrics = queue.metrics
     return numbers.latency if queue.shut_down(drain=True, timeout=5) else 0.0
+
+
+def controlling(client: kwsync.Client, pods: kwsync.Informer) -> kwsync.ControllerMetrics:
+    """A controller knows the type of its keys; what reconcile returns is None or a Requeue."""
+
+    def reconcile(key: kwsync.ObjectKey) -> kwsync.Requeue | None:
+        if key not in pods.store:
+            raise kwsync.TerminalError("gone")
+        if not pods.healthy():
+            raise kwsync.RetryAfter(5, "no server")
+        client.get("pods", key.name, key.namespace, cancel=controller.stopping)
+        return kwsync.Requeue(after=60)
+
+    def failed(key: kwsync.ObjectKey | None, error: BaseException) -> None:
+        print(key, error)
+
+    controller: kwsync.Controller[kwsync.ObjectKey] = kwsync.Controller(reconcile, workers=4, on_error=failed)
+    controller.watch(pods, map=owner_of("replicasets"), when=any_of(generation_changed, lambda event: event.initial))
+    controller.watch(pods, lambda event: [event.key])
+    with controller:
+        controller.enqueue(kwsync.ObjectKey("default", "a"), after=0.5)
+    ended: bool = controller.run(kwsync.CancelToken(), deadline=5)
+    running: list[kwsync.ObjectKey] = controller.running
+    print(ended, running, controller.stop(10))
+    return controller.metrics

@@ -1,0 +1,1 @@
+"""Leader election: its rules as a model, one elector, and several processes."""
