@@ -62,7 +62,10 @@ class ReaderGone(Exception):
 
 def location(client: Client) -> str:
     """The server's address without a password."""
-    parts = urlsplit(client.cluster.server)
+    try:
+        parts = urlsplit(client.cluster.server)
+    except ValueError:  # brackets that do not close, and the like
+        return "the server"
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 

@@ -115,6 +115,17 @@ class TestConfiguration:
         assert code == ExitCode.CONFIG
         assert "there is no context 'other'" in told
 
+    @pytest.mark.parametrize("command", [("watch", "pods"), ("events",), ("auth", "check")], ids=" ".join)
+    @pytest.mark.parametrize("server", ["https://[::1", "http://[", "https://]", "https://[x]:1", "https://a:b", "x"])
+    def test_server_that_is_no_url(
+        self, server: str, command: tuple[str, ...], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    ) -> None:
+        """Whatever stands where a URL should be is one sentence, and a matter of the kubeconfig."""
+        path = write_config(tmp_path / "config", server)
+        code = main([*command, "--kubeconfig", str(path)])
+        assert code == ExitCode.CONFIG
+        assert "Traceback" not in capsys.readouterr().err
+
     def test_unusable_credential(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         """A token file that is not there is a matter of the kubeconfig, not of the server."""
         path = write_config(tmp_path / "config", "http://127.0.0.1:1")
