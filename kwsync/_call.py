@@ -14,7 +14,7 @@ from kwsync._clock import monotonic
 from kwsync._resources import Resource, parse_or_defer
 from kwsync._session import Session
 from kwsync._transport import EXPECTED, Request, fault, forget_frames
-from kwsync.errors import CancelledError, ErrorOrigin, ErrorType, is_status, local_error, status_error
+from kwsync.errors import ErrorOrigin, cancelled, is_status, local_error, status_error
 
 
 class Call:
@@ -66,9 +66,9 @@ class Call:
 def _decoded(body: bytes, request: Request) -> Any:
     try:
         return _json.loads(body)
-    except ValueError:
-        pass  # its text would repeat the body
-    raise local_error(ErrorOrigin.DECODE, "the answer is not JSON", path=request.path)
+    except ValueError as error:
+        reason = _json.why_not(error)  # and no cause: that would hold the body
+    raise local_error(ErrorOrigin.DECODE, f"the answer {reason}", path=request.path)
 
 
 @contextmanager
@@ -81,9 +81,7 @@ def calling(session: Session, timeout: float | None, cancel: threading.Event | N
             yield call
     except Interrupted as raised:
         forget_frames(raised, outside)
-        raise CancelledError(
-            error_type=ErrorType.SYSTEM_ERROR, origin=ErrorOrigin.NETWORK, resource_path=call.path, message="cancelled"
-        ) from None
+        raise cancelled(call.path) from None
     except DeadlinePassed as raised:
         forget_frames(raised, outside)
         raise local_error(ErrorOrigin.TIMEOUT, "no answer in time", path=call.path) from None

@@ -12,14 +12,17 @@ AUTH_PROVIDER_KEY = "kubernetes.io/auth-provider"
 """Under this key Backstage keeps the provider's name in the metadata."""
 
 
-def _set_or_not(value: object) -> str:
+def hide(value: object) -> str:
+    """For a repr: only whether there is one."""
     return "None" if value is None else "<hidden>"
 
 
 def without_password(url: object) -> str:
-    """A URL for people: what stands before the host is hidden."""
+    """A URL for people: what stands before the host is hidden, and what stands behind a question mark."""
     if not isinstance(url, str):
-        return _set_or_not(url)
+        return hide(url)
+    url, question, _ = url.partition("?")
+    url += question and "?<hidden>"
     before, at, rest = url.rpartition("@")
     scheme, separator, _ = before.partition("://")
     return repr(f"{scheme if separator else ''}{separator}<hidden>@{rest}" if at else url)
@@ -65,9 +68,7 @@ class Cluster:
         default=None, kw_only=True, validator=_optional(str, os.PathLike)
     )
     """PEM file of the authorities to trust; read again when it changes. Wins over `ca_data`, as in Backstage."""
-    ca_data: str | bytes | None = attrs.field(
-        default=None, kw_only=True, repr=_set_or_not, validator=_optional(str, bytes)
-    )
+    ca_data: str | bytes | None = attrs.field(default=None, kw_only=True, repr=hide, validator=_optional(str, bytes))
     """The same as PEM, or as base64 of PEM."""
     skip_tls_verify: bool = attrs.field(default=False, kw_only=True, validator=_optional(bool))
     tls_server_name: str | None = attrs.field(default=None, kw_only=True, validator=_optional(str))

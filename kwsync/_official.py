@@ -17,6 +17,7 @@ from kwsync._transport import choose_proxy
 from kwsync.credentials import Credential
 from kwsync.credentials._der import elements
 from kwsync.credentials._official import OfficialCredential
+from kwsync.credentials._pem import pem_of, pem_of_der
 from kwsync.errors import ConfigError
 
 _UNSUPPORTED = ("assert_fingerprint", "cert_password", "key_file_password", "proxy_ssl_context", "ssl_context")
@@ -74,23 +75,19 @@ def _unsupported(name: str, advice: str = "") -> ConfigError:
     return ConfigError(f"{name} of the official client's configuration is not supported{advice and f': {advice}'}")
 
 
-def _ca_data(configuration: Any) -> str | bytes | None:
-    """PEM text, or the bytes of certificates one behind another, which a `Cluster` does not know."""
+def _ca_data(configuration: Any) -> bytes | None:
+    """PEM, or the bytes of certificates one behind another, which a `Cluster` does not know."""
     data = getattr(configuration, "ca_cert_data", None)
     if not data:
         return None
     if configuration.ssl_ca_cert:
         raise _unsupported("ca_cert_data", "there is ssl_ca_cert as well, so put both into one file")
-    if isinstance(data, str) or b"-----BEGIN" in data:
-        return data
-    pem = [_pem(certificate) for certificate in elements(data)]
-    if not pem:
+    found = pem_of(data)
+    if found is None and not isinstance(data, str):
+        found = b"".join(map(pem_of_der, elements(data)))
+    if not found:
         raise _unsupported("ca_cert_data", "it is neither PEM nor DER")
-    return b"".join(pem)
-
-
-def _pem(certificate: bytes) -> bytes:
-    return b"-----BEGIN CERTIFICATE-----\n" + base64.encodebytes(certificate) + b"-----END CERTIFICATE-----\n"
+    return found
 
 
 def _server_name(configuration: Any) -> str | None:
@@ -135,9 +132,8 @@ def _with_login(url: str, headers: Mapping[str, str]) -> str:
     if others:
         raise _unsupported("proxy_headers", f"beside Proxy-Authorization it has {', '.join(others)}")
     before, _, rest = url.rpartition("://")
-    for value in headers.values():
-        return f"{before or 'http'}://{_login(value)}@{rest.rpartition('@')[2]}"
-    return url
+    login = next(iter(headers.values()), None)
+    return url if login is None else f"{before or 'http'}://{_login(login)}@{rest.rpartition('@')[2]}"
 
 
 def _login(value: str) -> str:

@@ -71,8 +71,9 @@ class Session:
     def open(self, request: Request, guard: Guard) -> Answer:
         """The answer to *request*, which is a success; `WatchError` for everything else, `Interrupted` when ended.
 
-        A 401 with a credential that can be refreshed is refreshed and sent once more. A redirect is an error like any
-        other status: following it would carry the credential to another host.
+        After a 401 a credential that can be refreshed is, and the request is sent once more; a client certificate that
+        cannot be used counts as one. A redirect is an error like any other status: following it would carry the
+        credential to another host.
         """
         message = refusal(self.cluster)
         if message is not None:
@@ -92,41 +93,59 @@ class Session:
         self._transport.close()
 
     def _opened(self, request: Request, guard: Guard) -> Answer:
-        authorization = self._authorize(guard)
-        answer = self._send(request, authorization, guard)
-        if answer.status == 401:
-            refused = error_of(answer, request.path, guard)  # read first: its connection can be used again
-            if not self._refreshed(authorization):
-                raise refused
-            answer = self._send(request, self._authorize(guard), guard)
+        answer = self._accepted(request, guard)
+        if answer is None:
+            answer = self._send(request, *self._authorize(request.path, guard), guard)
         if answer.status == 404:
             self.discovered.clear()
         if not 200 <= answer.status < 300:
             raise error_of(answer, request.path, guard)
         return answer
 
-    def _send(self, request: Request, authorization: Authorization, guard: Guard) -> Answer:
+    def _accepted(self, request: Request, guard: Guard) -> Answer | None:
+        """None where the credential was refused, and may give another one now."""
+        begun, authorization = self._authorize(request.path, guard)
+        try:
+            answer = self._send(request, begun, authorization, guard)
+        except CredentialError:  # its certificate cannot be used, which is as good as a 401
+            if self._refreshed(authorization):
+                return None
+            raise
+        if answer.status != 401:
+            return answer
+        refused = error_of(answer, request.path, guard)  # read first: its connection can be used again
+        if self._refreshed(authorization):
+            return None
+        raise refused
+
+    def _send(self, request: Request, begun: int, authorization: Authorization, guard: Guard) -> Answer:
         """Send it, and tell the log where that listens. What the credential gave is masked, whatever its name."""
         if not wire.isEnabledFor(logging.DEBUG):
-            return self._transport.send(request, authorization, guard)
-        begun = _clock.monotonic()
+            return self._transport.send(request, authorization, guard, begun)
+        start = _clock.monotonic()
         wire.debug("> %s %s%s", request.method, request.path, f"?{request.query}" if request.query else "")
         _tell_headers(">", {**request.headers, **dict.fromkeys(authorization.headers, MASKED)})
         outcome = "failed"
         try:
-            answer = self._transport.send(request, authorization, guard)
+            answer = self._transport.send(request, authorization, guard, begun)
             outcome = str(answer.status)
         finally:
-            wire.debug("< %s after %.0f ms: %s", outcome, 1000 * (_clock.monotonic() - begun), request.path)
+            wire.debug("< %s after %.0f ms: %s", outcome, 1000 * (_clock.monotonic() - start), request.path)
         _tell_headers("<", answer.headers)
         return answer
 
-    def _authorize(self, guard: Guard) -> Authorization:
-        context = AuthContext(self.cluster, guard.remaining, guard)
-        return _asked(lambda: _usable(self.credential.authorize(context)))
+    def _authorize(self, path: str, guard: Guard) -> tuple[int, Authorization]:
+        """And the number before it, by which the transport tells an older certificate from a newer one."""
+        begun, context = self._transport.next_number(), AuthContext(self.cluster, guard.remaining, guard)
+        try:
+            return begun, _asked(lambda: _usable(self.credential.authorize(context)))
+        except DeadlinePassed:
+            pass
+        kind = type(self.credential).__name__
+        raise local_error(ErrorOrigin.TIMEOUT, f"the credential ({kind}) has not come in time", path=path)
 
     def _refreshed(self, rejected: Authorization) -> bool:
-        return _asked(lambda: self.credential.refresh(rejected))
+        return _asked(lambda: bool(self.credential.refresh(rejected)))
 
 
 def _tell_headers(direction: str, headers: Mapping[str, str]) -> None:
@@ -158,12 +177,22 @@ def _asked(question: Callable[[], _T]) -> _T:
     """Ask a credential, which may be the user's own code: whatever it raises means that there is none."""
     try:
         return question()
-    except (CredentialError, Interrupted, DeadlinePassed):
+    except (Interrupted, DeadlinePassed):
         raise
-    except Exception as error:  # noqa: BLE001 - it may be anything
+    except (Exception, SystemExit) as error:
+        if isinstance(error, CredentialError) and _has_words(error):
+            raise
         kind = type(error).__name__
     # Outside of the block: the text and the frames of that exception may hold a secret, so it is not even the context.
     raise CredentialError(f"the credential failed with {kind}")
+
+
+def _has_words(error: Exception) -> bool:
+    """A user's own kind of error may not even be told."""
+    try:
+        return isinstance(str(error), str)
+    except Exception:  # noqa: BLE001 - as above
+        return False
 
 
 def _usable(authorization: object) -> Authorization:

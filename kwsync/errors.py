@@ -159,6 +159,13 @@ def local_error(origin: ErrorOrigin, message: str, *, path: str = "", code: int 
     )
 
 
+def cancelled(path: str = "", message: str = "cancelled") -> CancelledError:
+    """The end of a call that somebody has asked for."""
+    return CancelledError(
+        error_type=ErrorType.SYSTEM_ERROR, origin=ErrorOrigin.NETWORK, resource_path=path, message=message
+    )
+
+
 def status_error(
     document: object, origin: ErrorOrigin, *, path: str, code: int = 0, retry_after: float | None = None
 ) -> WatchError:

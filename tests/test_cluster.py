@@ -41,6 +41,8 @@ class TestRepr:
             ("https://example.test/a", "'https://example.test/a'"),
             ("https://u:p@example.test/a", "'https://<hidden>@example.test/a'"),
             ("u:p@example.test", "'<hidden>@example.test'"),
+            ("https://example.test/?token=t", "'https://example.test/?<hidden>'"),
+            ("https://u:p@example.test/?token=t@x", "'https://<hidden>@example.test/?<hidden>'"),
             ("", "''"),
         ],
     )

@@ -94,7 +94,7 @@ class TestProtocol:
             BearerToken(SECRET),
             ClientCertificate(certificate=CERTIFICATE, key=KEY),
             Combined([BearerToken(SECRET)]),
-            ExecPlugin("x", [SECRET], {SECRET: SECRET}, cluster_config=SECRET),
+            ExecPlugin("x", args=[SECRET], env={SECRET: SECRET}, cluster_config=SECRET),
             ServiceAccount(),
             TokenFile("/nowhere/token", fallback=SECRET),
             Unavailable("no"),

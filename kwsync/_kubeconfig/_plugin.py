@@ -25,8 +25,8 @@ def exec_plugin(plugin: Section, cluster: Section) -> Credential:
         # Not by its name: the package loads it at this moment only.
         return credentials.ExecPlugin(
             command,
-            arguments,
-            environment,
+            args=arguments,
+            env=environment,
             api_version=api_version,
             interactive_mode=mode,
             provide_cluster_info=provides_cluster,

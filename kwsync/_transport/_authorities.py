@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import logging
 import os
 from collections.abc import Callable
@@ -14,6 +12,7 @@ import attrs
 from kwsync._cluster import Cluster
 from kwsync.credentials import CredentialError
 from kwsync.credentials._files import Stamp, read_secret, stamp_of
+from kwsync.credentials._pem import pem_of
 from kwsync.errors import ConfigError
 
 _T = TypeVar("_T")
@@ -91,10 +90,7 @@ def _about_file(ask: Callable[[str], _T], path: str) -> _T:
 
 
 def _decoded(given: str | bytes) -> str:
-    data = given if isinstance(given, bytes) else given.encode()
-    if b"-----BEGIN" not in data:
-        try:
-            data = base64.b64decode(b"".join(data.split()), validate=True)
-        except binascii.Error as error:
-            raise ConfigError("the cluster's ca_data is neither PEM nor base64") from error
-    return data.decode("ascii", "ignore")
+    pem = pem_of(given)
+    if pem is None:
+        raise ConfigError("the cluster's ca_data is neither PEM nor base64 of PEM")
+    return pem.decode("ascii", "ignore")

@@ -75,14 +75,23 @@ class Route:
     certificate: Certificate | None = None
 
 
-class _Kept:
+@attrs.frozen
+class Turn:
+    """Between which two numbers of its client a request has asked its credential: only of turns that do not overlap can
+    be told which had the newer certificate."""
+
+    begun: int
+    ended: int
+
+
+class Kept:
     """A connection that lasts longer than one request."""
 
-    def __init__(self, connection: PlainConnection | TLSConnection, route: Route, number: int) -> None:
+    def __init__(self, connection: PlainConnection | TLSConnection, route: Route, turn: Turn) -> None:
         self.connection = connection
         self.route = route
-        self.number = number
-        """Of its certificate, see `Connections`."""
+        self.turn = turn
+        """Of the request that it carries, or carried last."""
         self.socket: Any = connection.sock
         self._pid = os.getpid()
         self._cut: str | None = None

@@ -21,7 +21,7 @@ from urllib3.util import parse_url
 from kwsync._cancel import Guard
 from kwsync._cluster import Cluster
 from kwsync._transport._coding import unpacked
-from kwsync._transport._connection import PlainConnection, Route, TLSConnection, _Kept
+from kwsync._transport._connection import Kept, PlainConnection, Route, TLSConnection, Turn
 from kwsync._transport._endpoint import Endpoint, endpoint_of
 from kwsync._transport._faults import SHUT, ProxyFault
 from kwsync._transport._pool import Connections
@@ -53,7 +53,7 @@ class Request:
 class Answer:
     """A response whose headers have come. A context manager: leaving it keeps the connection or closes it."""
 
-    def __init__(self, connections: Connections, kept: _Kept, response: HTTPResponse, guard: Guard) -> None:
+    def __init__(self, connections: Connections, kept: Kept, response: HTTPResponse, guard: Guard) -> None:
         self.status = response.status
         self.headers = response.headers
         self._connections = connections
@@ -106,16 +106,19 @@ class Transport:
         """Close the idle connections; what is in use closes when its answer ends."""
         self._connections.close()
 
-    def send(self, request: Request, authorization: Authorization, guard: Guard) -> Answer:
-        """Send *request* and wait for the headers of its answer.
+    def next_number(self) -> int:
+        """To be taken before a credential is asked, and given to `send` with what it gave."""
+        return self._connections.next_number()
+
+    def send(self, request: Request, authorization: Authorization, guard: Guard, begun: int) -> Answer:
+        """Send *request* and wait for the headers of its answer. *begun* tells which of two certificates is newer.
 
         A GET on a kept connection that dies before the first byte of an answer is sent once more on a fresh one: the
         server may close an idle connection at any moment. Raises `ConfigError`, OSError, `HTTPError`, HTTPException,
         and what `Guard.check` raises.
         """
-        route = self._route(authorization)
-        number = self._connections.number(route.certificate)
-        kept = self._connections.take(route, number)
+        turn, route = Turn(begun, self.next_number()), self._route(authorization)
+        kept = self._connections.take(route, turn)
         if kept is not None:
             heard = guard.last_byte
             try:
@@ -126,7 +129,7 @@ class Transport:
                 guard.check()
                 if request.method != "GET" or guard.last_byte != heard:
                     raise
-        return self._attempt(self._connect(route, number, guard), request, authorization, guard)
+        return self._attempt(self._connect(route, turn, guard), request, authorization, guard)
 
     def _route(self, authorization: Authorization) -> Route:
         endpoint = endpoint_of(self._cluster)
@@ -134,7 +137,7 @@ class Transport:
             return Route(endpoint)
         return Route(endpoint, self._contexts.authorities(), self._contexts.usable(authorization.certificate))
 
-    def _connect(self, route: Route, number: int, guard: Guard) -> _Kept:
+    def _connect(self, route: Route, turn: Turn, guard: Guard) -> Kept:
         connection = self._new_connection(route)
         connection.guard = guard
         before = connecting.guard, connecting.sockets
@@ -143,7 +146,7 @@ class Transport:
             with guard.within(self._connect_timeout):
                 connection.connect()
                 guard.check()
-            return _Kept(connection, route, number)
+            return Kept(connection, route, turn)
         except BaseException as error:
             proxy = route.endpoint.proxy if _is_of_proxy(error, connection) else None
             guard.detach()
@@ -181,7 +184,7 @@ class Transport:
             connection.set_tunnel(endpoint.host, endpoint.port, headers=proxy.headers, scheme=proxy.scheme)
         return connection
 
-    def _attempt(self, kept: _Kept, request: Request, authorization: Authorization, guard: Guard) -> Answer:
+    def _attempt(self, kept: Kept, request: Request, authorization: Authorization, guard: Guard) -> Answer:
         endpoint, connections = kept.route.endpoint, self._connections
         try:
             kept.obey(guard)

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import attrs
 
-from kwsync._transport._connection import Route, _Kept
+from kwsync._transport._connection import Kept, Route, Turn
 from kwsync._transport._endpoint import Endpoint
 from kwsync.credentials import Certificate
 
@@ -20,51 +20,51 @@ REPLACED = "the client certificate has been replaced, and the connection made wi
 
 
 @attrs.frozen
-class _Numbered:
-    number: int
+class _Accepted:
+    begun: int
+    """When the request began to ask for it, see `Turn`."""
     certificate: Certificate | None
 
 
 class Connections:
     """For any number of threads, without a lock: by single operations alone, which CPython makes atomic.
 
-    Client certificates are numbered in the order in which requests begin to use them. Once the server has answered on a
-    connection made with a newer one, those made with another are not used any more: idle ones are closed, and watches
-    are cut, since they would go on for an hour as somebody who may not exist any more (client-go closes all of them,
-    ``transport/cert_rotation.go``). What is no watch ends soon by itself. A certificate that the server refuses changes
-    nothing, nor does the first one. When the authorities change, idle connections are closed and watches stay.
+    Once the server has answered on a connection made with a newer client certificate, those made with another are not
+    used any more: idle ones are closed, and watches are cut, since they would go on for an hour as somebody who may not
+    exist any more (client-go closes all of them, ``transport/cert_rotation.go``). What is no watch ends soon by itself.
+    Newer is what the credential gave in a later turn; where two overlap nobody knows, and the next accepted request
+    decides. A certificate that the server refuses changes nothing, nor does the first one. When the authorities change,
+    idle connections are closed and watches stay.
     """
 
     def __init__(self) -> None:
         self.closed = False
-        self._idle: deque[_Kept] = deque()
-        self._watches: dict[int, weakref.ref[_Kept]] = {}
+        self._idle: deque[Kept] = deque()
+        self._watches: dict[int, weakref.ref[Kept]] = {}
         self._authorities: str | None = None
         self._counter = itertools.count(1)
-        self._newest = _Numbered(0, None)
-        self._accepted = _Numbered(0, None)
+        self._accepted = _Accepted(0, None)
+        self._is_mixed = False
+        """May there be one with another certificate than the accepted one, but none that is surely older?"""
         weakref.finalize(self, _close_all, self._idle)  # a client that is dropped, or lives until the process ends
 
-    def number(self, certificate: Certificate | None) -> int:
-        """Of the certificate that a request is about to use."""
-        newest = self._newest
-        if newest.certificate != certificate or not newest.number:
-            self._newest = newest = _Numbered(next(self._counter), certificate)
-        return newest.number
+    def next_number(self) -> int:
+        """For a `Turn`."""
+        return next(self._counter)
 
-    def take(self, route: Route, number: int) -> _Kept | None:
+    def take(self, route: Route, turn: Turn) -> Kept | None:
         """One that waits for such a request; None where there is none."""
         self._authorities = route.authorities
         for _ in range(len(self._idle)):
             with suppress(IndexError):  # another thread was quicker
                 kept = self._idle.pop()
                 if kept.route == route and kept.is_usable:
-                    kept.number = number
+                    kept.turn = turn
                     return kept
                 self._put_back(kept, route.endpoint)
         return None
 
-    def keep(self, kept: _Kept) -> None:
+    def keep(self, kept: Kept) -> None:
         """Take back one whose answer has been read to its end."""
         kept.obey(None)
         if kept.connection.sock is None or len(self._idle) >= IDLE_CONNECTIONS:
@@ -77,40 +77,52 @@ class Connections:
         if self.closed:
             _close_all(self._idle)
 
-    def begin_watch(self, kept: _Kept) -> None:
+    def begin_watch(self, kept: Kept) -> None:
         """It is about to carry a watch; raises `Cut` where its certificate has been replaced while it connected."""
         self._watches[id(kept)] = weakref.ref(kept)
-        if self._is_old(kept):
-            kept.cut(REPLACED)
+        self._cut_if_old(kept)
         kept.check()
 
-    def end_watch(self, kept: _Kept) -> None:
+    def end_watch(self, kept: Kept) -> None:
         """It carries none any more, if it ever did."""
         self._watches.pop(id(kept), None)
 
-    def accepted(self, kept: _Kept) -> None:
+    def accepted(self, kept: Kept) -> None:
         """The server has answered on it, and has not refused its certificate."""
-        if kept.number <= self._accepted.number:
+        before, begun, certificate = self._accepted, kept.turn.begun, kept.route.certificate
+        if begun <= before.begun:
             return
-        self._accepted = _Numbered(kept.number, kept.route.certificate)
+        self._accepted = _Accepted(begun, certificate)
+        if certificate == before.certificate and not self._is_mixed:
+            return
+        self._is_mixed = False  # before looking, since another thread may begin a watch meanwhile
         self._sort_out()
         for key, reference in self._watches.copy().items():
             other = reference()
             if other is None:
                 self._watches.pop(key, None)
-            elif self._is_old(other):
-                other.cut(REPLACED)
+            else:
+                self._cut_if_old(other)
 
     def close(self) -> None:
         """Close the idle ones; what is in use closes when its answer ends."""
         self.closed = True
         _close_all(self._idle)
 
-    def _is_old(self, kept: _Kept) -> bool:
-        accepted = self._accepted
-        return kept.number < accepted.number and kept.route.certificate != accepted.certificate
+    def _cut_if_old(self, kept: Kept) -> None:
+        if self._is_old(kept):
+            kept.cut(REPLACED)
 
-    def _is_outdated(self, kept: _Kept) -> bool:
+    def _is_old(self, kept: Kept) -> bool:
+        accepted = self._accepted
+        if kept.route.certificate == accepted.certificate:
+            return False
+        if kept.turn.ended < accepted.begun:
+            return True
+        self._is_mixed = True
+        return False
+
+    def _is_outdated(self, kept: Kept) -> bool:
         return self._is_old(kept) or kept.route.authorities != self._authorities
 
     def _sort_out(self) -> None:
@@ -120,7 +132,7 @@ class Connections:
                 kept = self._idle.pop()
                 self._put_back(kept, kept.route.endpoint)
 
-    def _put_back(self, kept: _Kept, endpoint: Endpoint) -> None:
+    def _put_back(self, kept: Kept, endpoint: Endpoint) -> None:
         """Below the others, unless no request will take it."""
         if kept.is_usable and kept.route.endpoint == endpoint and not self._is_outdated(kept):
             self._idle.appendleft(kept)
@@ -130,7 +142,7 @@ class Connections:
             _close_all(self._idle)
 
 
-def _close_all(idle: deque[_Kept]) -> None:
+def _close_all(idle: deque[Kept]) -> None:
     while idle:
         with suppress(IndexError):  # another thread took the last
             idle.pop().close()

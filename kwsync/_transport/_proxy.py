@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, unquote_to_bytes, urlsplit
 
 import attrs
 
-from kwsync._cluster import without_password
+from kwsync._cluster import hide, without_password
 from kwsync.errors import ConfigError
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -27,7 +27,7 @@ class Proxy:
     host: str
     """Without the brackets of an IPv6 address."""
     port: int
-    authorization: str | None = attrs.field(default=None, repr=lambda value: "None" if value is None else "<hidden>")
+    authorization: str | None = attrs.field(default=None, repr=hide)
     """Value of ``Proxy-Authorization``."""
 
     @property

@@ -18,7 +18,7 @@ from kwsync.cli._options import configured, open_client, seconds_option, verbose
 from kwsync.cli._output import Output
 from kwsync.cli._text import escaped, escaped_json
 from kwsync.cli._verbose import tell, telling
-from kwsync.credentials import Anonymous
+from kwsync.credentials import Anonymous, describe
 
 log = logging.getLogger("kwsync.cli.auth")
 
@@ -61,14 +61,16 @@ def check(
     """
     output = Output()
     with telling(verbosity), open_client(kubeconfig, context) as client:
-        identity = identity_of(client, wall())
+        who = describe(client.credential)
+        identity = identity_of(client, who, wall())
         if form == "text":
             output.write(escaped(line) for line in lines_of(identity))
-        problem = problem_of(client)
+        problem = problem_of(client, who)
         failure = None if problem is None else explain(problem, client, "")
         if failure is None and not offline:
             answer, failure = _asked(client, SECONDS if timeout is None else timeout)
-            before, identity = lines_of(identity), {**identity_of(client, wall()), "answer": answer}
+            before, who = lines_of(identity), describe(client.credential)
+            identity = {**identity_of(client, who, wall()), "answer": answer}
             if form == "text":
                 learned = [line for line in lines_of(identity) if line not in before]  # from a plugin, or a cloud
                 output.write(escaped(line) for line in [*learned, *_answer_lines(client, answer)])

@@ -86,6 +86,8 @@ def explain(error: WatchError, client: Client, resource: Resource | str) -> Comm
     if error.origin is ErrorOrigin.NETWORK:
         return CommandError(_network(error, location(client), client.cluster.proxy_url), ExitCode.UNREACHABLE)
     if error.origin is ErrorOrigin.TIMEOUT:
+        if error.message.startswith("the credential "):
+            return CommandError(f"{error.message}: look at the user's entry in the kubeconfig", ExitCode.CONFIG)
         sentence = f"{location(client)} does not answer: check network, VPN and proxy settings"
         return CommandError(sentence, ExitCode.UNREACHABLE)
     return _no_kubernetes(error, client, "check the server's address")

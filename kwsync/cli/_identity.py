@@ -9,15 +9,15 @@ from typing import Any
 from kwsync import Client, Cluster, ConfigError, ErrorOrigin, ErrorType, WatchError
 from kwsync.cli._errors import location
 from kwsync.cli._times import duration, written
-from kwsync.credentials import CredentialDescription, describe
+from kwsync.credentials import CredentialDescription
 
 SOON_SECONDS = 24 * 3600.0
 """What ends within that time is worth a word, if nobody keeps it fresh: files and plugins are read or asked again."""
 
 
-def identity_of(client: Client, now: float) -> dict[str, Any]:
-    """The document of ``-o json``; what is not known is null."""
-    cluster, origin, who = client.cluster, client.cluster.origin, describe(client.credential)
+def identity_of(client: Client, who: CredentialDescription, now: float) -> dict[str, Any]:
+    """The document of ``-o json``; what is not known is null. *who* describes the client's credential."""
+    cluster, origin = client.cluster, client.cluster.origin
     return {
         "source": origin and origin.kind,
         "files": list(origin.files) if origin else [],
@@ -57,9 +57,9 @@ def _proxy(client: Client) -> dict[str, str | None]:
     return {"proxy": url, "proxySource": url and source}
 
 
-def problem_of(client: Client) -> WatchError | None:
+def problem_of(client: Client, who: CredentialDescription) -> WatchError | None:
     """Why no request can be made, as far as it shows without one: as the error that a request would give."""
-    problem, code = describe(client.credential).problem, 401
+    problem, code = who.problem, 401
     if problem is None:
         try:
             client.proxy_url  # noqa: B018 - which looks at the server's URL, too

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from datetime import datetime
 
 import attrs
 
@@ -14,9 +13,10 @@ from kwsync._cluster import Cluster
 from kwsync.credentials._aws_sdk import DEFAULT_REGION, LIFE_SECONDS, Access, Wish, find_access, is_installed
 from kwsync.credentials._cached import LEEWAY_SECONDS, Cached, Issued
 from kwsync.credentials._describe import CredentialDescription
-from kwsync.credentials._fields import hide
+from kwsync.credentials._fields import check_optional_text, check_text, hide
 from kwsync.credentials._presign import Keys, eks_token, presigned_url
-from kwsync.credentials._protocol import Authorization, CredentialError
+from kwsync.credentials._protocol import AuthContext, Authorization, CredentialError
+from kwsync.credentials._times import seconds_of
 
 EARLY_SECONDS = 120.0
 """Before the expiry: time for some attempts, each of which has its time limits."""
@@ -30,12 +30,9 @@ NO_ID = f"the EKS cluster has no id: give the cluster a name, or {CLUSTER_KEY} i
 
 _log = logging.getLogger("kwsync.credentials")
 
-_text = attrs.validators.instance_of(str)
-_optional_text = attrs.validators.optional(_text)
-
 
 @attrs.define(eq=False)
-class AwsEks(Cached):
+class AwsEks:
     """A token for an EKS cluster, as ``aws eks get-token`` makes it. Needs the extra ``kwsync[aws]``, but for one case.
 
     *cluster_id* is the cluster's name, or whatever else its authenticator was told to expect in ``x-k8s-aws-id``.
@@ -52,20 +49,24 @@ class AwsEks(Cached):
     Files and environment are read, and the role is assumed, for each token, on a thread of its own. Where that fails,
     the last credentials sign the next token as long as they are valid. A token is used for 14 minutes, or until the
     credentials expire that have signed it, and renewed two minutes before that beside the requests; see `Cached`.
+    A program that a profile names (``credential_process``) has no time limit: who waits for it is told after two
+    minutes, and what it gives at last is used; until then no other is started.
     TypeError for an argument that is no text; anything else that is wrong shows as `CredentialError` when it is used,
     in which no secret is.
     """
 
-    cluster_id: str = attrs.field(validator=_text)
-    region: str | None = attrs.field(default=None, kw_only=True, validator=_optional_text)
-    profile: str | None = attrs.field(default=None, kw_only=True, validator=_optional_text)
-    role_arn: str | None = attrs.field(default=None, kw_only=True, validator=_optional_text)
-    external_id: str | None = attrs.field(default=None, kw_only=True, repr=hide, validator=_optional_text)
-    session_name: str = attrs.field(default="kwsync", kw_only=True, validator=_text)
+    cluster_id: str = attrs.field(validator=check_text)
+    region: str | None = attrs.field(default=None, kw_only=True, validator=check_optional_text)
+    profile: str | None = attrs.field(default=None, kw_only=True, validator=check_optional_text)
+    role_arn: str | None = attrs.field(default=None, kw_only=True, validator=check_optional_text)
+    external_id: str | None = attrs.field(default=None, kw_only=True, repr=hide, validator=check_optional_text)
+    session_name: str = attrs.field(default="kwsync", kw_only=True, validator=check_text)
     _access: Access | None = attrs.field(default=None, init=False, repr=False)
 
+    _cached: Cached = attrs.field(init=False, repr=False)
+
     def __attrs_post_init__(self) -> None:
-        Cached.__init__(self, self._new_token, name="aws", early=EARLY_SECONDS)
+        self._cached = Cached(self._new_token, name="aws", early=EARLY_SECONDS)
 
     @classmethod
     def for_cluster(cls, cluster: Cluster) -> AwsEks:
@@ -77,17 +78,21 @@ class AwsEks(Cached):
             external_id=metadata.get(EXTERNAL_ID_KEY) or None,
         )
 
+    def authorize(self, context: AuthContext) -> Authorization:
+        """The kept token, or after waiting a new one."""
+        return self._cached.authorize(context)
+
+    def refresh(self, rejected: Authorization) -> bool:
+        """Drop the kept token if it is the rejected one, and not made a moment ago."""
+        return self._cached.refresh(rejected)
+
     def describe(self) -> CredentialDescription:
-        """As whom it would ask, and how long the kept token is good."""
-        held = self.held()
-        return CredentialDescription(
-            kind="token for EKS",
-            source="AWS's chain of credentials" if self.profile is None else f"the AWS profile {self.profile}",
-            user=self.role_arn or "",
-            expires_at=None if held is None else held.expires_at,
-            problem=None if self.cluster_id else NO_ID,
-            notes=(f"for the cluster {self.cluster_id}",) if self.cluster_id else (),
-        )
+        """As whom it would ask, and how long the kept token is good, or why there is none; nothing is asked."""
+        source = "AWS's chain of credentials" if self.profile is None else f"the AWS profile {self.profile}"
+        found = attrs.evolve(self._cached.described_as("token for EKS", source), user=self.role_arn or "")
+        if not self.cluster_id:
+            return attrs.evolve(found, problem=NO_ID)
+        return attrs.evolve(found, notes=(f"for the cluster {self.cluster_id}",))
 
     def _new_token(self) -> Issued:
         if not self.cluster_id:
@@ -141,6 +146,6 @@ def _environment_access(environment: Mapping[str, str], region: str) -> Access |
 
 def _parse_time(text: str) -> float:
     try:
-        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
-    except ValueError:
-        raise CredentialError(f"AWS_CREDENTIAL_EXPIRATION is no time: {text!r}") from None
+        return seconds_of(text)
+    except ValueError as error:
+        raise CredentialError(f"AWS_CREDENTIAL_EXPIRATION is {error}: {text!r}") from None

@@ -7,10 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import logging
-import re
-import threading
-from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -18,6 +14,7 @@ import attrs
 from kwsync import _clock
 from kwsync.credentials._presign import Keys
 from kwsync.credentials._protocol import CredentialError
+from kwsync.credentials._reason import ask_library, load_library
 
 DEFAULT_REGION = "us-east-1"
 LIFE_SECONDS = 14 * 60
@@ -28,21 +25,10 @@ READ_SECONDS = 10.0
 ATTEMPTS = 2
 """For each request to STS."""
 
+_WITHOUT = " (without it, only keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY can be used, and no role be assumed)"
+
 _loaders: dict[str, Any] = {}
 """What reads botocore's descriptions of AWS, and keeps them; one of its own would cost each session 8 MB and 40 ms."""
-
-_PUBLIC_CODE = re.compile(r"[A-Za-z.]{1,40}")
-_HINTS = {
-    "ConnectTimeoutError": "its endpoint cannot be reached",
-    "EndpointConnectionError": "its endpoint cannot be reached",
-    "PartialCredentialsError": "of an access key and its secret key, one is missing",
-    "ProfileNotFound": "neither the configuration nor the credentials file has that profile",
-    "ProxyConnectionError": "the proxy cannot be reached",
-    "ReadTimeoutError": "its endpoint does not answer",
-    "SSOTokenLoadError": "log in with: aws sso login",
-    "TokenRetrievalError": "log in with: aws sso login",
-    "UnauthorizedSSOTokenError": "log in with: aws sso login",
-}
 
 
 @attrs.frozen
@@ -77,26 +63,14 @@ def find_access(wish: Wish) -> Access:
     It may take many seconds: each request has a time limit, but there may be several, and a program that a profile
     names (``credential_process``) has none.
     """
-    botocore = _load()
-    with _silence():
-        try:
-            return _find_access(botocore, wish)
-        except CredentialError as error:
-            failure = str(error)
-        except Exception as error:  # noqa: BLE001 - botocore's own have no base in common; their texts quote answers
-            failure = _told(error)
-    raise CredentialError(failure)  # out here, it does not carry the exception that it is made from
+    botocore = load_library(_load, "AWS credentials need botocore", "aws", _WITHOUT)
+    return ask_library(lambda: _find_access(botocore, wish), "AWS gave no credentials")
 
 
 def _load() -> Any:
-    try:
-        import botocore.config
-        import botocore.session
-    except ImportError:
-        raise CredentialError(
-            'AWS credentials need botocore: pip install "kwsync[aws]" (without it, only keys in AWS_ACCESS_KEY_ID and '
-            "AWS_SECRET_ACCESS_KEY can be used, and no role be assumed)"
-        ) from None
+    import botocore.config
+    import botocore.session
+
     return botocore
 
 
@@ -117,7 +91,13 @@ def _new_session(botocore: Any, profile: str | None) -> Any:
     session = botocore.session.Session(profile=profile)
     loader = _loaders.setdefault("shared", session.get_component("data_loader"))
     session.register_component("data_loader", loader)
+    # It asks for the code of each profile in a chain of roles, and by itself would wait on the terminal for an answer.
+    session.get_component("credential_provider").get_provider("assume-role")._prompter = _refuse_to_ask
     return session
+
+
+def _refuse_to_ask(prompt: str) -> str:  # noqa: ARG001
+    raise CredentialError("the AWS profile wants an MFA code, which nobody is here to enter: use another profile")
 
 
 def _chain_keys(session: Any) -> tuple[Keys, float | None]:
@@ -127,8 +107,6 @@ def _chain_keys(session: Any) -> tuple[Keys, float | None]:
             "no AWS credentials: none in the environment or a profile, and none from a web identity, a container "
             "endpoint or the instance metadata service"
         )
-    if found.method == "assume-role" and session.get_scoped_config().get("mfa_serial"):
-        raise CredentialError("the AWS profile wants an MFA code, which nobody is here to enter: use another profile")
     frozen = found.get_frozen_credentials()
     return Keys(frozen.access_key, frozen.secret_key, frozen.token), _expiry_of(found)
 
@@ -155,30 +133,3 @@ def _role_keys(session: Any, own: Keys, wish: Wish, role_arn: str) -> tuple[Keys
     given = answer["Credentials"]
     keys = Keys(given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"])
     return keys, given["Expiration"].timestamp()
-
-
-def _told(error: Exception) -> str:
-    name = type(error).__name__
-    code = getattr(error, "response", {}).get("Error", {}).get("Code")
-    shown = f" ({code})" if isinstance(code, str) and _PUBLIC_CODE.fullmatch(code) else ""
-    hint = f": {_HINTS[name]}" if name in _HINTS else ""
-    return f"AWS gave no credentials, {name}{shown}{hint}"
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """Let nothing be logged by botocore on this thread: at DEBUG it shows requests and answers, which hold secrets."""
-    thread = threading.get_ident()
-
-    def is_elsewhere(record: logging.LogRecord) -> bool:  # noqa: ARG001
-        return threading.get_ident() != thread
-
-    names = [name for name in list(logging.Logger.manager.loggerDict) if name.startswith(("botocore", "urllib3"))]
-    loggers = [logging.getLogger(name) for name in names]
-    for logger in loggers:
-        logger.addFilter(is_elsewhere)
-    try:
-        yield
-    finally:
-        for logger in loggers:
-            logger.removeFilter(is_elsewhere)

@@ -10,15 +10,16 @@ import attrs
 
 from kwsync.credentials._cached import Cached, Issued
 from kwsync.credentials._describe import CredentialDescription
-from kwsync.credentials._fields import described_issue, hide, optional_path
-from kwsync.credentials._protocol import Authorization, CredentialError
-from kwsync.credentials._reason import reason_of
+from kwsync.credentials._fields import check_flag, check_optional_text, check_text, hide, optional_path
+from kwsync.credentials._protocol import AuthContext, Authorization, CredentialError
+from kwsync.credentials._reason import ask_library, load_library
 
 SCOPE = "6dae42f8-4368-4678-94ff-3960e28e3630/.default"
 """The application that every AKS cluster with Entra is (AKS: "Use kubelogin"), in all of Azure's clouds."""
 
 EARLY_SECONDS = 900.0
-"""Before the expiry, as Backstage does it."""
+"""Before the expiry, as Backstage does it. What gives managed identities may hand out its last token until minutes
+before its end; `Cached` asks it no more than a few times for that."""
 
 TRY_SECONDS = 10.0
 """For connecting, and between two bytes of an answer; azure-core would wait for five minutes."""
@@ -32,7 +33,7 @@ _SOURCES: tuple[str, ...] = get_args(Source)
 
 
 @attrs.define(eq=False, kw_only=True)
-class AzureEntra(Cached):
+class AzureEntra:
     """An access token of Microsoft Entra, as AKS takes it. Needs the extra ``kwsync[azure]``.
 
     *source* says whose token it is:
@@ -56,28 +57,37 @@ class AzureEntra(Cached):
     as it is valid it stays in use, whatever becomes of the renewal (see `Cached`). Fetching goes through the proxies of
     the environment (HTTPS_PROXY, NO_PROXY), not the cluster's, and trusts REQUESTS_CA_BUNDLE where that is set.
 
-    ValueError for a source that lacks something or does not exist; anything else that is wrong shows as
-    `CredentialError` when it is used, in which no secret is.
+    ValueError for a source that lacks something or does not exist, TypeError for an argument of a wrong kind; anything
+    else that is wrong shows as `CredentialError` when it is used, in which no secret is.
     """
 
     source: Source | None = None
-    tenant_id: str | None = None
-    client_id: str | None = None
-    client_secret: str | None = attrs.field(default=None, repr=hide)
+    tenant_id: str | None = attrs.field(default=None, validator=check_optional_text)
+    client_id: str | None = attrs.field(default=None, validator=check_optional_text)
+    client_secret: str | None = attrs.field(default=None, repr=hide, validator=check_optional_text)
     token_file: str | None = attrs.field(default=None, converter=optional_path)
-    scope: str = SCOPE
-    authority_host: str | None = None
-    disable_instance_discovery: bool = False
+    scope: str = attrs.field(default=SCOPE, validator=check_text)
+    authority_host: str | None = attrs.field(default=None, validator=check_optional_text)
+    disable_instance_discovery: bool = attrs.field(default=False, validator=check_flag)
+    _cached: Cached = attrs.field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         if self.source is None:
             self.source = "default" if self.client_secret is None else "client_secret"
         self._check()
-        Cached.__init__(self, self._new_token, name="azure", early=EARLY_SECONDS)
+        self._cached = Cached(self._new_token, name="azure", early=EARLY_SECONDS)
+
+    def authorize(self, context: AuthContext) -> Authorization:
+        """The kept token, or after waiting a new one."""
+        return self._cached.authorize(context)
+
+    def refresh(self, rejected: Authorization) -> bool:
+        """Drop the kept token if it is the rejected one, and not fetched a moment ago."""
+        return self._cached.refresh(rejected)
 
     def describe(self) -> CredentialDescription:
-        """Whose token it is, and how long that is good, if one is kept; nothing is fetched."""
-        return described_issue(self.held(), "Entra access token", f"the source {self.source}")
+        """Whose token it is, and how long that is good, or why there is none; nothing is fetched."""
+        return self._cached.described_as("Entra access token", f"the source {self.source}")
 
     def _check(self) -> None:
         if self.source not in _SOURCES:
@@ -88,16 +98,9 @@ class AzureEntra(Cached):
             raise ValueError("the source client_secret needs tenant_id= and client_id=, too")
 
     def _new_token(self) -> Issued:
-        azure = _sdk()
-        # What failed is told outside of the handler, so that nothing leads from our error to that of azure-identity.
-        try:
-            return self._ask(azure)
-        except CredentialError:
-            raise
-        except Exception as error:  # noqa: BLE001 - answers that are nonsense make azure-identity raise anything
-            reason = reason_of(error)
+        azure = load_library(_load, "Entra's access tokens need azure-identity", "azure")
         hint = _HINT if self.source == "default" else ""
-        raise CredentialError(f"Entra gave no access token for the source {self.source}: {reason}{hint}")
+        return ask_library(lambda: self._ask(azure), f"Entra gave no access token for the source {self.source}", hint)
 
     def _ask(self, azure: Any) -> Issued:
         # All is new for each fetch: azure-identity's own cache would give the old token again, after a 401 too, and an
@@ -161,14 +164,6 @@ def _issued(answer: Any) -> Issued:
     if not isinstance(answer.token, str):
         raise CredentialError("Entra's answer holds no access token")
     return Issued(Authorization.bearer(answer.token), float(answer.expires_on))
-
-
-def _sdk() -> Any:
-    try:
-        return _load()
-    except ImportError:
-        pass
-    raise CredentialError('Entra\'s access tokens need azure-identity: pip install "kwsync[azure]"')
 
 
 def _load() -> Any:

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import logging
-import os
 
 import attrs
 
+from kwsync._cluster import hide
 from kwsync.credentials._describe import CredentialDescription, described_by
-from kwsync.credentials._files import Stamp, as_path, read_secret, stamp_of
+from kwsync.credentials._files import Stamp, optional_path, read_secret, stamp_of
+from kwsync.credentials._pem import is_whole, pem_of
 from kwsync.credentials._protocol import AuthContext, Authorization, Certificate, CredentialError
 
-_BEGIN, _END = b"-----BEGIN ", b"-----END "
-
 _log = logging.getLogger("kwsync.credentials")
-
-
-def _optional_path(path: str | os.PathLike[str] | None) -> str | None:
-    return None if path is None else as_path(path)
-
-
-def _hide(value: object) -> str:
-    return "None" if value is None else "<hidden>"
 
 
 @attrs.frozen
@@ -48,10 +37,10 @@ class ClientCertificate:
     five minutes, too.)
     """
 
-    certificate: str | bytes | None = attrs.field(default=None, repr=_hide)
-    key: str | bytes | None = attrs.field(default=None, repr=_hide)
-    certificate_file: str | None = attrs.field(default=None, converter=_optional_path)
-    key_file: str | None = attrs.field(default=None, converter=_optional_path)
+    certificate: str | bytes | None = attrs.field(default=None, repr=hide)
+    key: str | bytes | None = attrs.field(default=None, repr=hide)
+    certificate_file: str | None = attrs.field(default=None, converter=optional_path)
+    key_file: str | None = attrs.field(default=None, converter=optional_path)
     # Threads only ever swap this for another whole one.
     _last: _Loaded | None = attrs.field(default=None, init=False, repr=False)
 
@@ -102,29 +91,14 @@ class ClientCertificate:
 
 
 def _pem(data: str | bytes | None, path: str | None, what: str) -> bytes:
+    """What is neither PEM nor base64 of it never appears in the error."""
     if data is not None:
-        return _decode(data, what)
+        pem = pem_of(data)
+        if pem is None:
+            raise CredentialError(f"the data of the client {what} is neither PEM nor base64 of PEM")
+        return pem
     assert path is not None, "one of both is there, else there would be no object"
     pem = read_secret(path)
-    if not _is_whole(pem):
+    if not is_whole(pem):
         raise CredentialError(f"the client {what} in {path} is not PEM, or not all of it")
-    return pem
-
-
-def _is_whole(pem: bytes) -> bool:
-    """Is it PEM, to the last line? A file may be read while it is written."""
-    return 0 < pem.count(_BEGIN) == pem.count(_END)
-
-
-def _decode(data: str | bytes, what: str) -> bytes:
-    """PEM, from PEM or base64 of it; what is neither never appears in the error."""
-    pem = data.encode("utf-8", "replace") if isinstance(data, str) else data
-    if _is_whole(pem):
-        return pem
-    try:
-        pem = base64.b64decode(b"".join(pem.split()), validate=True)
-    except binascii.Error:
-        pem = b""
-    if not _is_whole(pem):
-        raise CredentialError(f"the data of the client {what} is neither PEM nor base64 of PEM")
     return pem

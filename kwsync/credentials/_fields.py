@@ -1,28 +1,43 @@
-"""What credentials with settings have in common: absent paths, values that nobody may see, and what is told of them."""
+"""What credentials with settings have in common: absent paths, checked arguments, and values that nobody may see."""
 
 from __future__ import annotations
 
-import os
+import threading
+from typing import Any
 
 import attrs
 
-from kwsync.credentials._cached import Issued
-from kwsync.credentials._describe import CredentialDescription, described
-from kwsync.credentials._files import as_path
-from kwsync.credentials._protocol import Authorization
+from kwsync._cluster import hide
+from kwsync.credentials._files import optional_path
+
+__all__ = ["check_flag", "check_kind", "check_optional_text", "check_seconds", "check_text", "hide", "optional_path"]
 
 
-def optional_path(path: str | os.PathLike[str] | None) -> str | None:
-    """A path as text, if there is one."""
-    return None if path is None else as_path(path)
+def check_text(_instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
+    """A validator: TypeError for what is no text. Those of attrs would show it, and it may be a secret."""
+    check_kind(value, str, f"{attribute.name} must be text")
 
 
-def hide(value: object) -> str:
-    """For a repr: only whether there is one."""
-    return "None" if value is None else "<hidden>"
+def check_optional_text(_instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
+    """The same for what may be absent."""
+    check_kind(value, (str, type(None)), f"{attribute.name} must be text")
 
 
-def described_issue(held: Issued | None, kind: str, source: str) -> CredentialDescription:
-    """What a fetch has given, if there was one: what the proof tells of itself, and the expiry that came with it."""
-    found = described(Authorization() if held is None else held.authorization, kind, source)
-    return found if held is None or held.expires_at is None else attrs.evolve(found, expires_at=held.expires_at)
+def check_flag(_instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
+    """A validator: TypeError for what is neither True nor False."""
+    check_kind(value, bool, f"{attribute.name} must be True or False")
+
+
+def check_kind(value: object, kind: type | tuple[type, ...], demand: str) -> None:
+    """TypeError, which says the demand and the value's class alone."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{demand}, not {type(value).__name__}")
+
+
+def check_seconds(value: float, what: str, *, zero: bool = False) -> float:
+    """A time that is one; TypeError and ValueError for another."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{what} must be seconds, not {type(value).__name__}")
+    if not (0 < value <= threading.TIMEOUT_MAX or (zero and value == 0)):
+        raise ValueError(f"{what} must be {'at least' if zero else 'more than'} 0 seconds, and not for ever")
+    return float(value)

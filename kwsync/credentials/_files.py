@@ -13,8 +13,16 @@ Stamp = tuple[int, int, int]
 
 
 def as_path(path: str | os.PathLike[str]) -> str:
-    """A path as text."""
-    return os.fspath(path)
+    """A path as text; TypeError for bytes, of which errors could not tell the name."""
+    text = os.fspath(path)
+    if not isinstance(text, str):
+        raise TypeError(f"a path must be text, not {type(text).__name__}")
+    return text
+
+
+def optional_path(path: str | os.PathLike[str] | None) -> str | None:
+    """A path as text, if there is one."""
+    return None if path is None else as_path(path)
 
 
 def read_secret(path: str) -> bytes:

@@ -12,10 +12,10 @@ import attrs
 from kwsync import _clock, _json
 from kwsync.credentials._cached import Cached, Issued
 from kwsync.credentials._describe import CredentialDescription
-from kwsync.credentials._fields import described_issue, hide, optional_path
+from kwsync.credentials._fields import hide, optional_path
 from kwsync.credentials._files import read_secret
-from kwsync.credentials._protocol import Authorization, CredentialError
-from kwsync.credentials._reason import reason_of
+from kwsync.credentials._protocol import AuthContext, Authorization, CredentialError
+from kwsync.credentials._reason import ask_library, load_library
 
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 """What GKE demands, and Backstage asks for."""
@@ -42,11 +42,14 @@ def _copied(key: object) -> Mapping[str, object] | str | None:
 
 
 def _scopes(scopes: Iterable[str] | str) -> tuple[str, ...]:
-    return (scopes,) if isinstance(scopes, str) else tuple(scopes)
+    found = (scopes,) if isinstance(scopes, str) else tuple(scopes)
+    if not all(isinstance(scope, str) for scope in found):
+        raise TypeError("scopes must be a list of texts")
+    return found
 
 
 @attrs.define(eq=False)
-class GoogleServiceAccount(Cached):
+class GoogleServiceAccount:
     """An OAuth2 access token of a Google service account, as GKE takes it. Needs the extra ``kwsync[google]``.
 
     *key* is a service account's key as Google gives it out, a mapping or its JSON text; *key_file* is the path of such
@@ -59,34 +62,36 @@ class GoogleServiceAccount(Cached):
     as it is valid it stays in use, whatever becomes of the renewal (see `Cached`). Fetching goes through the proxies of
     the environment (HTTPS_PROXY, NO_PROXY), not the cluster's, and trusts REQUESTS_CA_BUNDLE where that is set.
 
-    ValueError when both key and file are given; anything else that is wrong shows as `CredentialError` when it is used,
-    in which no secret is.
+    ValueError when both key and file are given, TypeError for an argument of a wrong kind; anything else that is wrong
+    shows as `CredentialError` when it is used, in which no secret is.
     """
 
     key: Mapping[str, object] | str | None = attrs.field(default=None, converter=_copied, repr=hide)
     key_file: str | None = attrs.field(default=None, converter=optional_path, kw_only=True)
     scopes: tuple[str, ...] = attrs.field(default=(SCOPE,), converter=_scopes, kw_only=True)
+    _cached: Cached = attrs.field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
         if self.key is not None and self.key_file is not None:
             raise ValueError("give key= or key_file=, not both")
-        Cached.__init__(self, self._new_token, name="google", early=EARLY_SECONDS)
+        self._cached = Cached(self._new_token, name="google", early=EARLY_SECONDS)
+
+    def authorize(self, context: AuthContext) -> Authorization:
+        """The kept token, or after waiting a new one."""
+        return self._cached.authorize(context)
+
+    def refresh(self, rejected: Authorization) -> bool:
+        """Drop the kept token if it is the rejected one, and not fetched a moment ago."""
+        return self._cached.refresh(rejected)
 
     def describe(self) -> CredentialDescription:
-        """Whose token it is, and how long that is good, if one is kept; nothing is fetched."""
-        return described_issue(self.held(), "Google access token", self._source)
+        """Whose token it is, and how long that is good, or why there is none; nothing is fetched."""
+        return self._cached.described_as("Google access token", self._source)
 
     def _new_token(self) -> Issued:
-        google = _sdk()
-        # What failed is told outside of the handler, so that nothing leads from our error to that of google-auth.
-        try:
-            return self._ask(google)
-        except CredentialError:
-            raise
-        except Exception as error:  # noqa: BLE001 - answers that are nonsense make google-auth raise anything
-            reason = reason_of(error)
+        google = load_library(_load, "Google's access tokens need google-auth", "google")
         hint = _HINT if self.key is None and self.key_file is None else ""
-        raise CredentialError(f"Google gave no access token for {self._source}: {reason}{hint}")
+        return ask_library(lambda: self._ask(google), f"Google gave no access token for {self._source}", hint)
 
     @property
     def _source(self) -> str:
@@ -167,14 +172,6 @@ def _issued(credentials: Any) -> Issued:
     # google-auth's times are UTC without saying so.
     expires_at = None if expiry is None else expiry.replace(tzinfo=timezone.utc).timestamp()
     return Issued(Authorization.bearer(token), expires_at)
-
-
-def _sdk() -> Any:
-    try:
-        return _load()
-    except ImportError:
-        pass
-    raise CredentialError('Google\'s access tokens need google-auth: pip install "kwsync[google]"')
 
 
 def _load() -> Any:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import attrs
 
+from kwsync import _clock
 from kwsync._cancel import POLL_SECONDS, Gate, Guard
 from kwsync._cluster import Cluster
 from kwsync.errors import ConfigError
@@ -16,12 +17,26 @@ class CredentialError(ConfigError):
     """No credential could be had. A watch gives it as one ERROR event UNAUTHORIZED_ERROR 401, without a request."""
 
 
+def _as_bytes(pem: str | bytes) -> bytes:
+    if isinstance(pem, str):
+        return pem.encode("ascii", "replace")
+    if not isinstance(pem, bytes):
+        raise TypeError(f"a certificate and its key are PEM, not {type(pem).__name__}")
+    return pem
+
+
+def _is_certificate(instance: object, attribute: attrs.Attribute[Any], value: object) -> None:
+    # attrs' own validator would show the value.
+    if not (value is None or isinstance(value, Certificate)):
+        raise TypeError(f"certificate must be a Certificate, not {type(value).__name__}")
+
+
 @attrs.frozen
 class Certificate:
-    """A TLS client certificate and its key, both PEM."""
+    """A TLS client certificate and its key, both PEM, as bytes or text. TypeError for anything else."""
 
-    certificate: bytes = attrs.field(repr=False)
-    key: bytes = attrs.field(repr=False)
+    certificate: bytes = attrs.field(repr=False, converter=_as_bytes)
+    key: bytes = attrs.field(repr=False, converter=_as_bytes)
 
 
 @attrs.frozen
@@ -29,7 +44,7 @@ class Authorization:
     """What one request proves itself with; the default proves nothing (anonymous)."""
 
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
-    certificate: Certificate | None = None
+    certificate: Certificate | None = attrs.field(default=None, validator=_is_certificate)
 
     @classmethod
     def bearer(cls, token: str) -> Authorization:
@@ -57,12 +72,13 @@ class AuthContext:
     guard: Guard | None = attrs.field(default=None, repr=False, eq=False)
     """Strictly private: what wakes the request when it is cancelled."""
 
-    def wait(self, gate: Gate) -> None:
-        """Strictly private: wait until another thread opens *gate*; raises as `remaining` does, at once."""
+    def wait(self, gate: Gate, timeout: float | None = None) -> None:
+        """Strictly private: wait until another thread opens *gate*, or *timeout* seconds; raises as `remaining`."""
         if self.guard is not None:
-            self.guard.wait(gate)
+            self.guard.wait(gate, timeout)
             return
-        while not gate.wait(POLL_SECONDS):
+        end = None if timeout is None else _clock.monotonic() + timeout
+        while not gate.wait(POLL_SECONDS) and (end is None or _clock.monotonic() < end):
             self.remaining()
 
 
@@ -82,6 +98,9 @@ class Credential(Protocol):
 
     def authorize(self, context: AuthContext) -> Authorization:
         """Called before each request, on the thread that makes it; cache what is expensive.
+
+        Give one certificate at a time for one client: another one counts as its successor, and ends the watches that
+        were made with the one before.
 
         Raise `CredentialError` when there is no credential. Any other exception counts as that, too.
         """

@@ -15,7 +15,7 @@ from kwsync import Client, Cluster
 from kwsync.cli import main
 from kwsync.cli._errors import ExitCode
 from kwsync.cli._identity import identity_of, lines_of
-from kwsync.credentials import CredentialDescription, Issued
+from kwsync.credentials import CredentialDescription, Issued, describe
 from kwsync.credentials._cached import Cached
 from kwsync.credentials._protocol import AuthContext, Authorization
 from kwsync.testing import ApiServer, Http, ProxyServer, ScriptedServer, Step, TestCA, status
@@ -327,9 +327,9 @@ class TestAnswer:
         """What was fetched for the question tells its end afterwards."""
         cached = Cached(lambda: Issued(Authorization.bearer("x"), 4_000_000_000.0), name="a vault")
         client = Client(Cluster("https://example.test"), cached)
-        before = lines_of(identity_of(client, NOW.timestamp()))
+        before = lines_of(identity_of(client, describe(cached), NOW.timestamp()))
         cached.authorize(AuthContext(client.cluster, lambda: None))
-        after = lines_of(identity_of(client, NOW.timestamp()))
+        after = lines_of(identity_of(client, describe(cached), NOW.timestamp()))
 
         assert [line for line in after if line not in before] == ["valid until       2096-10-02T07:06:40Z"]
 
@@ -350,9 +350,9 @@ class TestOwn:
                 return CredentialDescription(kind="a vault", source="vault.test", notes=("look out",))
 
         cluster = Cluster("https://example.test")
-        assert identity_of(Client(cluster, FromVault()), 0.0)["user"]["credential"] == "FromVault"
-        told = identity_of(Client(cluster, Telling()), 0.0)
-        assert (told["user"]["source"], told["warnings"]) == ("vault.test", ["look out"])
+        told = [identity_of(Client(cluster, one), describe(one), 0.0) for one in (FromVault(), Telling())]
+        assert told[0]["user"]["credential"] == "FromVault"
+        assert (told[1]["user"]["source"], told[1]["warnings"]) == ("vault.test", ["look out"])
 
 
 @pytest.mark.parametrize("option", ["--context", "--kubeconfig", "--timeout", "-o"])

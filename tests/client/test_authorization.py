@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,29 @@ from typing import Any
 import attrs
 import pytest
 
-from kwsync import Client, Cluster, ErrorOrigin, ErrorType, WatchError, _session
+from kwsync import (
+    Client,
+    Cluster,
+    ErrorOrigin,
+    ErrorType,
+    EventType,
+    WatchError,
+    _session,
+    list_and_watch,
+    watch_resource,
+)
 from kwsync.credentials import (
     Anonymous,
     AuthContext,
     Authorization,
     BasicAuth,
     BearerToken,
+    Cached,
+    Certificate,
     ClientCertificate,
     Credential,
     CredentialError,
+    Issued,
     ServiceAccount,
     TokenFile,
 )
@@ -39,7 +53,7 @@ from kwsync.testing import (
     pod,
     status,
 )
-from tests.client.support import SECRET, Running, client_of, failure
+from tests.client.support import LIMIT, SECRET, Running, client_of, failure
 
 POD = pod("a", namespace="ns")
 REFUSED = Http(401, status(401, "Unauthorized"))
@@ -80,6 +94,31 @@ class Broken(Giving):
 
     def refresh(self, rejected: Authorization) -> bool:
         raise RuntimeError(SECRET)
+
+
+class Wordless(CredentialError):
+    """A user's own error, which cannot even be told."""
+
+    def __str__(self) -> str:
+        raise RuntimeError(SECRET)
+
+
+class Undecided(Giving):
+    """A user's own whose refresh gives what is neither true nor false."""
+
+    def refresh(self, rejected: Authorization) -> Any:
+        class Neither:
+            def __bool__(self) -> bool:
+                raise RuntimeError(SECRET)
+
+        return Neither()
+
+
+class Building(Giving):
+    """A user's own that makes its answer out of these when it is asked."""
+
+    def authorize(self, context: AuthContext) -> Any:
+        return Authorization({}, self.answer() if callable(self.answer) else self.answer)
 
 
 def get(client: Client) -> Any:
@@ -261,6 +300,10 @@ class TestNoCredential:
         [
             pytest.param(Giving(RuntimeError), id="exception"),
             pytest.param(Giving(OSError), id="os-error"),
+            pytest.param(Giving(SystemExit), id="exit"),
+            pytest.param(Giving(Wordless), id="error-without-words"),
+            pytest.param(Building((SECRET, SECRET)), id="pair"),
+            pytest.param(Building(lambda: Certificate(3, SECRET)), id="number"),  # type: ignore[arg-type]
             pytest.param(Giving(StopIteration), id="stop-iteration"),
             pytest.param(Giving(None), id="none"),
             pytest.param(Giving(SECRET), id="text"),
@@ -292,14 +335,46 @@ class TestNoCredential:
         with client_of(server, Giving(CredentialError)) as client:
             assert failure(lambda: get(client)).message == f"{SECRET} was refused"
 
-    def test_refresh_fails(self, server: ScriptedServer) -> None:
-        """A refresh that raises is a credential that cannot be had."""
+    @pytest.mark.parametrize("kind", [Broken, Undecided])
+    def test_refresh_fails(self, server: ScriptedServer, kind: type[Giving]) -> None:
+        """A refresh that raises, or gives nothing that can be told, is a credential that cannot be had."""
         server.default = (REFUSED,)
-        with client_of(server, Broken(Authorization.bearer("t"))) as client:
+        with client_of(server, kind(Authorization.bearer("t"))) as client:
             error = failure(lambda: get(client))
         assert (error.status_code, error.origin) == (401, ErrorOrigin.CONFIG)
         assert SECRET not in str(error)
         server.wait_for_requests(1)
+
+    @pytest.mark.parametrize("follow", [list_and_watch, watch_resource])
+    def test_no_watch_raises(self, server: ScriptedServer, follow: Any) -> None:
+        """Of a watch each of these is an event, and nothing is raised."""
+        for credential in (Giving(Wordless), Giving(SystemExit), Building((SECRET, SECRET)), Giving(SECRET)):
+            with client_of(server, credential) as client, follow("pods", client=client) as stream:
+                event = next(stream)
+            assert (event.type, event.error.status_code) == (EventType.ERROR, 401)
+
+    def test_text_for_bytes(self, ca: TestCA) -> None:
+        """PEM as text does as well as bytes."""
+        pair = ca.client_cert("one")
+        credential = Giving(Authorization({}, Certificate(pair.cert_pem.decode(), pair.key_pem.decode())))
+        with (
+            ScriptedServer([Http(200, POD)], tls=ca.server_context()) as server,
+            Client(Cluster(server.url, ca_data=ca.pem), credential) as client,
+        ):
+            assert get(client) == POD
+
+    def test_late(self, server: ScriptedServer) -> None:
+        """A credential that does not come in time is told as that, and not as a server that does not answer."""
+        come = threading.Event()
+
+        def fetch() -> Issued:
+            come.wait(LIMIT)
+            return Issued(Authorization.bearer("late"))
+
+        with client_of(server, Cached(fetch, name="slow")) as client:
+            error = failure(lambda: client.get("pods", "a", "ns", timeout=0.1))
+            come.set()
+        assert (error.origin, error.message) == (ErrorOrigin.TIMEOUT, "the credential (Cached) has not come in time")
 
     def test_interrupts_pass(self, server: ScriptedServer) -> None:
         """What is no Exception passes: it is for the program, not about the credential."""

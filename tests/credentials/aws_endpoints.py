@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 import pytest
 
 from kwsync.credentials._presign import Keys, presigned_url
-from kwsync.testing import Http, Reply, Request, ScriptedServer, StallUntil, Step
+from kwsync.testing import Fin, Http, Reply, Request, ScriptedServer, StallUntil, Step
 
 SECRET = "MADEUPSECRET"
 OWN = Keys("AKIDMADEUP", f"{SECRET}/own+key")
@@ -36,6 +36,10 @@ class AwsEndpoints:
         self.life = 3600.0
         """Seconds that issued keys are good."""
         self.refuses = False
+        self.nonsense = False
+        """Answer what is none of AWS's own."""
+        self.closes = False
+        """Close the connection in place of an answer."""
         self.hang: threading.Event | None = None
         """While it is there and not set, no request is answered."""
         self.issued = {OWN.access_key: OWN}
@@ -62,7 +66,12 @@ class AwsEndpoints:
 
     def _answer(self, request: Request) -> list[Step]:
         waiting = [] if self.hang is None else [StallUntil(self.hang)]
-        return [*waiting, Http(403, _REFUSED, _XML) if self.refuses else self._grant(request)]
+        return [*waiting, Fin() if self.closes else self._reply(request)]
+
+    def _reply(self, request: Request) -> Step:
+        if self.nonsense:
+            return Http(200, f"<nonsense>{SECRET}", _XML)
+        return Http(403, _REFUSED, _XML) if self.refuses else self._grant(request)
 
     def _grant(self, request: Request) -> Step:
         if request.method == "POST":

@@ -15,7 +15,7 @@ import pytest
 
 from kwsync import CancelToken, Client, Cluster, EndReason, EventType, _clock, watch_resource
 from kwsync._cancel import Guard
-from kwsync.credentials import AuthContext, Authorization, Cached, CredentialError, describe
+from kwsync.credentials import AuthContext, Authorization, Credential, CredentialError, describe
 from kwsync.testing import ApiServer, ScriptedServer
 from tests.credentials.token_endpoint import LIMIT, Answer, TokenEndpoint
 
@@ -47,18 +47,18 @@ def isolate(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
         monkeypatch.setenv(name, str(home))
 
 
-def proof_of(credential: Cached) -> Authorization:
+def proof_of(credential: Credential) -> Authorization:
     """What a request would carry now; waits as a request does."""
     guard = Guard(time.monotonic() + 10 * LIMIT + 1e6)
     return credential.authorize(AuthContext(CLUSTER, guard.remaining, guard))
 
 
-def token_of(credential: Cached) -> str:
+def token_of(credential: Credential) -> str:
     """The same without the scheme."""
     return proof_of(credential).headers["Authorization"].removeprefix("Bearer ")
 
 
-def wait_for_fetch(credential: Cached) -> None:
+def wait_for_fetch(credential: Credential) -> None:
     """Until the thread of a fetch has ended."""
     for thread in threading.enumerate():
         if thread.name.startswith("kwsync-credential-"):
@@ -107,7 +107,7 @@ class Life:
     code: str
     """The public part of that, which the error repeats."""
 
-    def test_first_and_again(self, clock: Clock, credential: Cached, endpoint: TokenEndpoint) -> None:
+    def test_first_and_again(self, clock: Clock, credential: Credential, endpoint: TokenEndpoint) -> None:
         """The first request fetches a token, the others use it, until shortly before the time to renew it."""
         assert token_of(credential) == f"{self.name}-1"
         count = len(endpoint.asked)
@@ -115,7 +115,7 @@ class Life:
         assert {token_of(credential) for _ in range(3)} == {f"{self.name}-1"}
         assert len(endpoint.asked) == count
 
-    def test_one_thread_fetches(self, credential: Cached, endpoint: TokenEndpoint) -> None:
+    def test_one_thread_fetches(self, credential: Credential, endpoint: TokenEndpoint) -> None:
         """Many requests at once wait for the same token."""
         endpoint.hang = True
         found: list[str] = []
@@ -128,7 +128,7 @@ class Life:
             thread.join(LIMIT)
         assert found == 8 * [f"{self.name}-1"]
 
-    def test_early_renewal(self, clock: Clock, credential: Cached, endpoint: TokenEndpoint) -> None:
+    def test_early_renewal(self, clock: Clock, credential: Credential, endpoint: TokenEndpoint) -> None:
         """It is renewed beside the requests, which go on with the old one meanwhile, although the endpoint hangs."""
         assert token_of(credential) == f"{self.name}-1"
         count = len(endpoint.asked)
@@ -142,9 +142,9 @@ class Life:
         assert token_of(credential) == f"{self.name}-2"
 
     def test_keeps_the_old(
-        self, clock: Clock, credential: Cached, endpoint: TokenEndpoint, caplog: pytest.LogCaptureFixture
+        self, clock: Clock, credential: Credential, endpoint: TokenEndpoint, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """A renewal that fails changes nothing as long as the old one is valid, and is tried again."""
+        """A renewal that fails changes nothing while the old one is valid, and is tried again halfway to its end."""
         assert token_of(credential) == f"{self.name}-1"
         clock.ahead += 3600 - self.early
         endpoint.answer_to_tokens = self.refused
@@ -152,14 +152,18 @@ class Life:
             assert token_of(credential) == f"{self.name}-1"
             wait_for_fetch(credential)
         assert self.code in caplog.text
-        assert token_of(credential) == f"{self.name}-1"
         endpoint.answer_to_tokens = None
         clock.ahead += 11
+        count = len(endpoint.asked)
+        assert token_of(credential) == f"{self.name}-1"
+        wait_for_fetch(credential)
+        assert len(endpoint.asked) == count
+        clock.ahead += self.early / 2
         assert token_of(credential) == f"{self.name}-1"
         wait_for_fetch(credential)
         assert token_of(credential) == f"{self.name}-2"
 
-    def test_end_of_the_old(self, clock: Clock, credential: Cached, endpoint: TokenEndpoint) -> None:
+    def test_end_of_the_old(self, clock: Clock, credential: Credential, endpoint: TokenEndpoint) -> None:
         """Once it has expired there is no credential, until the endpoint gives one again."""
         assert token_of(credential) == f"{self.name}-1"
         clock.ahead += 3601
@@ -171,7 +175,7 @@ class Life:
         endpoint.lifetime += 7200
         assert token_of(credential) == f"{self.name}-2"
 
-    def test_never_stuck(self, clock: Clock, credential: Cached, endpoint: TokenEndpoint) -> None:
+    def test_never_stuck(self, clock: Clock, credential: Credential, endpoint: TokenEndpoint) -> None:
         """A first fetch that fails is an error, told without a new request for a while, and then it is tried again."""
         endpoint.answer_to_tokens = self.refused
         with failing(self.code, SECRET):
@@ -184,7 +188,7 @@ class Life:
         clock.ahead += 11
         assert token_of(credential) == f"{self.name}-1"
 
-    def test_nobody_there(self, clock: Clock, credential: Cached, endpoint: TokenEndpoint) -> None:
+    def test_nobody_there(self, clock: Clock, credential: Credential, endpoint: TokenEndpoint) -> None:
         """An endpoint that cuts the connection is an error that names its kind."""
         endpoint.drop = True
         with failing("Error", SECRET):
@@ -193,7 +197,7 @@ class Life:
         clock.ahead += 11
         assert token_of(credential) == f"{self.name}-1"
 
-    def test_silent(self, credential: Cached, endpoint: TokenEndpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_silent(self, credential: Credential, endpoint: TokenEndpoint, monkeypatch: pytest.MonkeyPatch) -> None:
         """An endpoint that never answers is given up, so that no thread stays for ever."""
         monkeypatch.setattr(self.room, "TRY_SECONDS", 0.1)
         endpoint.hang = True
@@ -201,7 +205,7 @@ class Life:
             token_of(credential)
         endpoint.release()
 
-    def test_refused_by_the_cluster(self, clock: Clock, credential: Cached) -> None:
+    def test_refused_by_the_cluster(self, clock: Clock, credential: Credential) -> None:
         """After a 401 the next request has a new token; one that was fetched a moment ago is believed."""
         proof = proof_of(credential)
         assert credential.refresh(proof) is False
@@ -210,7 +214,7 @@ class Life:
         assert token_of(credential) == f"{self.name}-2"
 
     @pytest.mark.parametrize("body", NONSENSE.values(), ids=NONSENSE)
-    def test_nonsense(self, clock: Clock, credential: Cached, endpoint: TokenEndpoint, body: object) -> None:
+    def test_nonsense(self, clock: Clock, credential: Credential, endpoint: TokenEndpoint, body: object) -> None:
         """What is no token is an error that shows nothing of it, and soon it is tried again."""
         endpoint.answer_to_tokens = Answer(body)
         with failing("token", SECRET):
@@ -220,7 +224,7 @@ class Life:
         assert token_of(credential) == f"{self.name}-1"
 
     def test_nothing_leaks(
-        self, clock: Clock, credential: Cached, endpoint: TokenEndpoint, caplog: pytest.LogCaptureFixture
+        self, clock: Clock, credential: Credential, endpoint: TokenEndpoint, caplog: pytest.LogCaptureFixture
     ) -> None:
         """No log at any level, of kwsync or of the cloud's library, and no repr or description holds a token."""
         endpoint.mint = lambda: SECRET
@@ -234,7 +238,7 @@ class Life:
         assert SECRET not in repr(credential)
         assert SECRET not in repr(describe(credential))
 
-    def test_description(self, credential: Cached) -> None:
+    def test_description(self, credential: Credential) -> None:
         """It says what it is, and how long the token is good once there is one."""
         assert describe(credential).expires_at is None
         token_of(credential)
@@ -242,7 +246,14 @@ class Life:
         assert expires_at is not None
         assert abs(expires_at - time.time() - 3600) < LIMIT
 
-    def test_cancelled_watch(self, credential: Cached, endpoint: TokenEndpoint) -> None:
+    def test_problem(self, credential: Credential, endpoint: TokenEndpoint) -> None:
+        """After a failure the description says what a request is told."""
+        endpoint.answer_to_tokens = self.refused
+        with pytest.raises(CredentialError) as caught:
+            token_of(credential)
+        assert describe(credential).problem == str(caught.value)
+
+    def test_cancelled_watch(self, credential: Credential, endpoint: TokenEndpoint) -> None:
         """A watch that waits for an endpoint that hangs ends at once when it is cancelled, without a request."""
         endpoint.hang = True
         cancel = CancelToken()
@@ -264,15 +275,15 @@ class Life:
         endpoint.release()
         wait_for_fetch(credential)
 
-    def test_echo(self, credential: Cached, endpoint: TokenEndpoint, caplog: pytest.LogCaptureFixture) -> None:
-        """An endpoint that repeats a secret in its refusal does not bring it into an error or a log of kwsync."""
+    def test_echo(self, credential: Credential, endpoint: TokenEndpoint, caplog: pytest.LogCaptureFixture) -> None:
+        """An endpoint that repeats a secret in its refusal does not bring it into an error, or into anybody's log."""
         endpoint.answer_to_tokens = self.echo
-        with caplog.at_level(logging.DEBUG, "kwsync"), failing(self.code, SECRET):
+        with caplog.at_level(logging.DEBUG), failing(self.code, SECRET):
             token_of(credential)
         wait_for_fetch(credential)
-        own = [record for record in caplog.records if record.name.startswith("kwsync")]
-        assert own
-        assert not [record for record in own if SECRET in record.getMessage() or record.exc_info]
+        assert {record.name for record in caplog.records} >= {"kwsync.credentials"}
+        assert SECRET not in caplog.text
+        assert not [record for record in caplog.records if record.exc_info]
 
     def test_whole_path(self, clock: Clock, endpoint: TokenEndpoint, connect: Callable[[str], Client]) -> None:
         """A client watches with the token, and has another one after a 401."""

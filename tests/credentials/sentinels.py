@@ -45,12 +45,8 @@ class Log(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.NOTSET)
         self.told: list[str] = []
-        self.deaf_to: tuple[str, ...] = ()
-        """Beginnings of the names of loggers that are not listened to."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.name.startswith(self.deaf_to):
-            return
         self.told += [record.getMessage(), repr(record.args)]
         if record.exc_info and record.exc_info[1]:
             self.told += told_of(record.exc_info[1])

@@ -15,7 +15,7 @@ from kwsync.credentials import AzureEntra, _azure
 from kwsync.credentials._azure import EARLY_SECONDS, SCOPE
 from kwsync.testing import TestCA
 from tests.credentials.azure_endpoints import APP_SERVICE_PATH, MACHINE_PATH, TENANT, TOKEN_PATH, AzureEndpoint
-from tests.credentials.lives import SECRET, Clock, Life, failing, isolate, token_of
+from tests.credentials.lives import LEEWAY, SECRET, Clock, Life, failing, isolate, token_of, wait_for_fetch
 from tests.credentials.token_endpoint import Answer
 
 REFUSED = Answer({"error": "invalid_client", "error_description": "AADSTS7000215: made up"}, 401)
@@ -122,6 +122,15 @@ class TestManagedIdentity(Life):
         """By the provider's name alone; the environment says where the machine's identity is."""
         return lambda url: Client(Cluster(url, auth_provider="azure"))
 
+    def test_same_again(self, clock: Clock, credential: AzureEntra, endpoint: AzureEndpoint) -> None:
+        """An endpoint that hands out its last token until shortly before its end is asked for another a few times."""
+        token_of(credential)
+        while clock.ahead < 3600 - LEEWAY - 15:  # the endpoint's own clock stands, and so does the expiry
+            clock.ahead += 10
+            token_of(credential)
+            wait_for_fetch(credential)
+        assert 3 <= len(endpoint.asked) <= 8
+
 
 class TestSources:
     def test_client_secret(self, entra: AzureEndpoint) -> None:
@@ -216,6 +225,19 @@ class TestBadSettings:
         with pytest.raises(ValueError, match=words) as caught:
             AzureEntra(**settings)
         assert SECRET not in str(caught.value)
+
+    @pytest.mark.parametrize("name", ["tenant_id", "client_id", "client_secret", "scope", "authority_host"])
+    def test_no_text(self, name: str) -> None:
+        """What is no text is a TypeError, which does not show it."""
+        settings: Any = {"tenant_id": "a", "client_id": "b", "client_secret": "c", name: SECRET.encode()}
+        with pytest.raises(TypeError, match=f"{name} must be text, not bytes") as caught:
+            AzureEntra(**settings)
+        assert SECRET not in f"{caught.value} {caught.value.args}"
+
+    def test_no_flag(self) -> None:
+        """So is what is neither yes nor no."""
+        with pytest.raises(TypeError, match="disable_instance_discovery must be True or False, not str"):
+            AzureEntra(disable_instance_discovery="no")  # type: ignore[arg-type]
 
     def test_lacking(self) -> None:
         """A workload identity without its settings says which, and where else they may stand."""

@@ -3,23 +3,43 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import logging
+import math
 import signal
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 from typing import Any
 
 import attrs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from kwsync import CancelToken, _clock
+from kwsync import Backoff, CancelToken, Client, EventType, _clock, list_and_watch
 from kwsync._cancel import DeadlinePassed, Guard, Interrupted, cancelled_by
 from kwsync._cluster import Cluster
-from kwsync.credentials import AuthContext, Authorization, Cached, Certificate, Credential, CredentialError, Issued
+from kwsync.credentials import (
+    AuthContext,
+    Authorization,
+    AwsEks,
+    AzureEntra,
+    Cached,
+    Certificate,
+    Credential,
+    CredentialError,
+    ExecPlugin,
+    GoogleServiceAccount,
+    Issued,
+    _cached,
+)
 from kwsync.credentials._cached import INTERVAL_SECONDS, LEEWAY_SECONDS
 from kwsync.credentials._combined import Combined
+from kwsync.credentials._fetching import is_time_to_renew
+from kwsync.testing import Head, List, ScriptedServer, Stall, pod
 from tests.cancel.support import KWSYNC, handling, in_child, interrupting, points
 from tests.client.support import LIMIT, Running, wait_until
 
@@ -162,7 +182,7 @@ class TestKept:
         assert [ask(cached), source.runs] == ["token-2", 2]
 
     def test_early_fails(self, source: Source, clock: Clock) -> None:
-        """A renewal that fails changes nothing, and is tried again after the interval."""
+        """A renewal that fails changes nothing, and is tried again halfway to the end."""
         source.lasts = 100.0
         cached = cached_from(source, early=30.0)
         ask(cached)
@@ -172,10 +192,48 @@ class TestKept:
         settled(cached, 2)
         assert [ask(cached), source.runs] == ["token-1", 2]
         source.failure = None
-        clock.ahead += INTERVAL_SECONDS
+        clock.ahead += INTERVAL_SECONDS + 1
+        assert [ask(cached), source.runs] == ["token-1", 2]
+        clock.ahead += 5.0
         assert ask(cached) == "token-1"
         settled(cached, 3)
         assert ask(cached) == "token-3"
+
+    @pytest.mark.parametrize("fails", [True, False])
+    def test_renewals_in_vain(self, source: Source, clock: Clock, fails: bool) -> None:
+        """Where renewals fail, or bring what there was, a few are tried in a quarter of an hour, the last in time."""
+        source.lasts = 3600.0
+        cached = cached_from(source, early=900.0)
+        ask(cached)
+        settled(cached, 1)
+        source.failure = CredentialError("no") if fails else None
+        tried = []
+        while clock.ahead < 3600 - LEEWAY_SECONDS - 1:
+            source.lasts, runs = 3600 - clock.ahead, source.runs
+            ask(cached)
+            settled(cached, runs)
+            wait_until(lambda: not fetching(), "the thread to end")
+            tried += [clock.ahead] * (source.runs - runs)
+            clock.ahead += 1.0
+        assert 5 <= len(tried) <= 8
+        assert 2690 <= tried[0] <= 2692
+        assert tried[-1] > 3600 - LEEWAY_SECONDS - 2 * INTERVAL_SECONDS - 2
+        assert all(after - before >= INTERVAL_SECONDS for before, after in itertools.pairwise(tried))
+
+    @given(life=st.floats(1, 1e6), early=st.floats(0, 1e6), interval=st.floats(0.1, 1e3), steps=st.integers(1, 200))
+    def test_time_to_renew(self, life: float, early: float, interval: float, steps: int) -> None:
+        """Never sooner than *early* before the end, than the interval, or than half of what was left the last time."""
+        tries, last = [], 0.0
+        for step in range(steps + 1):
+            now = life * step / steps
+            if is_time_to_renew(life - now, now - last, early, interval):
+                tries.append(now)
+                assert life - now <= early
+                assert now - last >= interval * 0.999
+                assert now - last >= (life - last) / 2 * 0.999
+                last = now
+        assert len(tries) <= 2 + math.log2(1 + life / interval)
+        assert is_time_to_renew(early, None, early, interval)
 
     def test_old_while_valid(self, source: Source, clock: Clock) -> None:
         """Within the leeway an old one is used if there is no new one; behind its expiry there is an error."""
@@ -188,6 +246,19 @@ class TestKept:
         clock.ahead = 100 + INTERVAL_SECONDS + 1
         with pytest.raises(CredentialError, match="no"):
             ask(cached)
+
+    def test_old_while_the_renewal_hangs(self, source: Source, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Shortly before its end a proof is used nevertheless, when a new one does not come in a moment."""
+        monkeypatch.setattr(_cached, "SPARE_SECONDS", AT_ONCE)
+        source.lasts = 60.0
+        cached = cached_from(source)
+        assert ask(cached) == "token-1"
+        clock.ahead += 60 - LEEWAY_SECONDS / 2
+        source.go_on.clear()
+        assert [ask(cached), ask(cached)] == ["token-1", "token-1"]
+        assert source.runs == 2
+        source.go_on.set()
+        wait_until(lambda: ask(cached) == "token-2", "the renewal")
 
     def test_expired_at_once(self, source: Source, clock: Clock) -> None:
         """What comes out expired is used for the interval: it may be this machine's clock that is wrong."""
@@ -210,6 +281,165 @@ class TestKept:
             assert reference() is None
         finally:
             gc.enable()
+
+
+class TestPatience:
+    """A fetch that does not end: who waits is told, and it may end yet."""
+
+    def test_told(self, source: Source) -> None:
+        """Who waits is told when patience is at its end, who comes then is told at once, and no second fetch begins."""
+        source.go_on.clear()
+        cached = cached_from(source, patience=0.1, interval=0.0)
+
+        def attempt() -> str:
+            with pytest.raises(CredentialError, match="test has not answered for 0 s"):
+                ask(cached)
+            return "told"
+
+        assert together(8, attempt) == ["told"] * 8
+        start = time.monotonic()
+        attempt()
+        assert time.monotonic() - start < AT_ONCE
+        assert cached.describe().problem == "test has not answered for 0 s"
+        assert source.runs == 1
+        source.go_on.set()
+        settled(cached, 1)
+        assert cached.describe().problem is None
+        assert cached.held() == Issued(Authorization.bearer("token-1"))
+        assert cached._gates == {}
+
+    def test_in_minutes(self, source: Source, clock: Clock) -> None:
+        """By itself that takes two minutes, from the beginning of the fetch on, whoever waits how long."""
+        source.go_on.clear()
+        cached, cancel = cached_from(source), CancelToken()
+        waiting = Running(lambda: ask(cached, bound(cancel)))
+        source.wait_until_begun()
+        clock.ahead = 119.0
+        with pytest.raises(DeadlinePassed):
+            ask(cached, bound(deadline=_clock.monotonic() + 0.05))
+        clock.ahead = 120.0
+        with pytest.raises(CredentialError, match="test has not answered for 120 s"):
+            ask(cached)
+        source.go_on.set()
+        assert waiting.result() == "token-1"
+
+    def test_without_bound(self, source: Source, clock: Clock) -> None:
+        """Where a person is asked, nobody is told."""
+        source.go_on.clear()
+        cached = cached_from(source, patience=None)
+        waiting = Running(lambda: ask(cached))
+        source.wait_until_begun()
+        clock.ahead = 1e6
+        with pytest.raises(DeadlinePassed):
+            ask(cached, bound(deadline=_clock.monotonic() + 0.05))
+        source.go_on.set()
+        assert waiting.result() == "token-1"
+
+    def test_old_one(self, source: Source, clock: Clock) -> None:
+        """An old one is used as long as it is valid."""
+        source.lasts = 100.0
+        cached = cached_from(source, patience=0.05)
+        ask(cached)
+        source.go_on.clear()
+        clock.ahead = 100 - LEEWAY_SECONDS + 1
+        assert ask(cached) == "token-1"
+        assert cached.describe().problem is None
+        clock.ahead = 101.0
+        with pytest.raises(CredentialError, match="has not answered"):
+            ask(cached)
+
+    def test_refused(self, source: Source, clock: Clock) -> None:
+        """A refused one is not used, and its refusal is not asked about again."""
+        cached = cached_from(source, patience=0.05)
+        first = cached.authorize(CONTEXT)
+        clock.ahead = INTERVAL_SECONDS + 1
+        source.go_on.clear()
+        assert cached.refresh(first) is True
+        with pytest.raises(CredentialError, match="has not answered"):
+            ask(cached)
+
+    @pytest.mark.parametrize("guarded", [True, False])
+    def test_log(
+        self, source: Source, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, guarded: bool
+    ) -> None:
+        """The log says once for each fetch what is being waited for, and who waits can be cancelled after that."""
+        monkeypatch.setattr(_cached, "TELL_SECONDS", 0.05)
+        cached = cached_from(source, patience=None)
+        for number in (1, 2):
+            source.go_on.clear()
+            cancel = CancelToken()
+            impatient = Running(lambda cancel=cancel: ask(cached, bound(cancel)))  # type: ignore[misc]
+            waiting = [Running(lambda: ask(cached, bound() if guarded else CONTEXT)) for _ in range(4)]
+            wait_until(lambda number=number: len(caplog.messages) >= number, "the log")  # type: ignore[misc]
+            start = time.monotonic()
+            cancel.set()
+            assert isinstance(impatient.error(), Interrupted)
+            assert time.monotonic() - start < AT_ONCE
+            wait_until(lambda: len(cached._gates) == 4, "the others to wait")
+            source.go_on.set()
+            assert [running.result() for running in waiting] == [f"token-{number}"] * 4
+            cached._refused, cached._begun = cached._held, None
+        assert caplog.messages == ["still waiting for test"] * 2
+
+    def test_watch(self, source: Source) -> None:
+        """A watch for ever tells an error while there is no answer, and goes on when it comes."""
+        source.go_on.clear()
+        cached = cached_from(source, patience=0.1)
+        script = [List("10", [pod("a", "5")])], [Head(), Stall()]
+        with ScriptedServer() as server:
+            server.on(lambda request: not request.is_watch, *script[0])
+            server.on(lambda request: request.is_watch, *script[1])
+            with Client(Cluster(server.url), cached) as client:
+                stream = list_and_watch("pods", client=client, backoff=Backoff(initial=0.01))
+                with stream:
+                    error = next(stream).error
+                    assert error is not None
+                    assert "test has not answered for 0 s" in str(error)
+                    source.go_on.set()
+                    rest = (event.type for event in stream if event.type is not EventType.ERROR)
+                    assert [next(rest), next(rest)] == [EventType.ADDED, EventType.SYNCED]
+
+
+def bound(cancel: CancelToken | None = None, deadline: float | None = None) -> AuthContext:
+    """A context as a request has it; the token interrupts it, without the order of a whole operation."""
+    guard = Guard(deadline, cancel)
+    if cancel is not None:
+        cancel.register(guard)
+        GUARDS[cancel] = guard
+    return AuthContext(CLUSTER, guard.remaining, guard)
+
+
+GUARDS: weakref.WeakKeyDictionary[CancelToken, Guard] = weakref.WeakKeyDictionary()
+
+
+def fetching() -> bool:
+    """Is there a thread of a fetch?"""
+    return any(thread.name.startswith("kwsync-credential") for thread in threading.enumerate())
+
+
+class TestArguments:
+    @pytest.mark.parametrize(
+        ("options", "error"),
+        [
+            ({"fetch": None}, TypeError),
+            ({"fetch": Issued(Authorization())}, TypeError),
+            ({"name": 5}, TypeError),
+            ({"name": None}, TypeError),
+            ({"early": "x"}, TypeError),
+            ({"early": True}, TypeError),
+            ({"early": -1}, ValueError),
+            ({"early": math.nan}, ValueError),
+            ({"interval": None}, TypeError),
+            ({"interval": -0.1}, ValueError),
+            ({"patience": "1"}, TypeError),
+            ({"patience": 0}, ValueError),
+            ({"patience": -1}, ValueError),
+        ],
+    )
+    def test_bad(self, options: dict[str, Any], error: type[Exception]) -> None:
+        """What cannot be meant is an error of the call itself, which names it."""
+        with pytest.raises(error, match=next(iter(options))):
+            Cached(**{"fetch": lambda: Issued(Authorization()), "name": "test", **options})
 
 
 class TestFailure:
@@ -271,6 +501,29 @@ class TestFailure:
         with pytest.raises(CredentialError, match="test failed with TypeError"):
             ask(cached)
         assert cached.held() is None
+
+    @pytest.mark.parametrize(
+        ("moment", "error"),
+        [
+            (datetime.now(timezone.utc), TypeError),
+            ("2026-01-02T03:04:05Z", TypeError),
+            (True, TypeError),
+            (math.nan, ValueError),
+            (math.inf, ValueError),
+            (10**400, ValueError),
+        ],
+        ids=lambda value: type(value).__name__,
+    )
+    def test_moments_that_are_none(self, moment: Any, error: type[Exception], source: Source, clock: Clock) -> None:
+        """An expiry that is no time is a failure of that fetch; the next one is tried, and used."""
+        with pytest.raises(error):
+            Issued(Authorization.bearer("token"), moment)
+        asked = itertools.count()
+        cached = cached_from(lambda: source() if next(asked) else Issued(Authorization.bearer("token"), moment))
+        with pytest.raises(CredentialError, match=f"test failed with {error.__name__}"):
+            ask(cached)
+        clock.ahead += INTERVAL_SECONDS
+        assert ask(cached) == "token-1"
 
     def test_nonsense_inside(self) -> None:
         """Nor can there be an Issued without an Authorization."""
@@ -677,6 +930,27 @@ class TestWords:
         assert secret not in f"{cached!r} {cached.describe()!r} {cached.held()!r}"
         assert repr(cached) == "<Cached test>"
 
+    def test_description_by_another(self, source: Source, clock: Clock) -> None:
+        """A credential that is made of it says what it is and whence, and has the problem and the expiry from here."""
+        source.failure = CredentialError("no")
+        cached = cached_from(source)
+        with pytest.raises(CredentialError):
+            ask(cached)
+        found = cached.described_as("ticket", "the vault")
+        assert (found.kind, found.source, found.problem, found.expires_at) == ("ticket", "the vault", "no", None)
+        source.failure, source.lasts = None, 100.0
+        clock.ahead = INTERVAL_SECONDS + 1
+        end = _clock.wall() + 100
+        ask(cached)
+        found = cached.described_as("ticket", "the vault")
+        assert (found.kind, found.source, found.problem) == ("ticket", "the vault", None)
+        assert found.expires_at == pytest.approx(end, abs=LIMIT)
+        source.failure = CredentialError("no")
+        clock.ahead += 101
+        with pytest.raises(CredentialError):
+            ask(cached)
+        assert cached.described_as("ticket").problem == "no"
+
     def test_thread(self, source: Source) -> None:
         """Stack dumps tell which thread fetches what."""
         names: list[str] = []
@@ -692,3 +966,11 @@ class TestWords:
 def test_is_a_credential() -> None:
     """It fulfils the protocol."""
     assert isinstance(cached_from(Source()), Credential)
+
+
+@pytest.mark.parametrize("kind", [AwsEks, AzureEntra, GoogleServiceAccount, ExecPlugin])
+def test_is_a_part(kind: type) -> None:
+    """What is made of it is not one itself: it gives its proof to requests alone."""
+    assert not issubclass(kind, Cached)
+    assert {name for name in dir(kind) if not name.startswith("_")} & {"held", "described_as"} == set()
+    assert {"authorize", "refresh", "describe"} <= set(dir(kind))

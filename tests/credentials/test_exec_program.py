@@ -129,7 +129,7 @@ class TestTime:
             "import threading, sys, time\n"
             "from kwsync.credentials import ExecPlugin, AuthContext\n"
             "from kwsync import Cluster\n"
-            f"plugin = ExecPlugin('/bin/sh', ['-c', 'echo $$ > {tmp_path}/child.new;"
+            f"plugin = ExecPlugin('/bin/sh', args=['-c', 'echo $$ > {tmp_path}/child.new;"
             f" mv {tmp_path}/child.new {tmp_path}/child; sleep 60'], interactive_mode='Never')\n"
             "context = AuthContext(Cluster('https://example.test'), lambda: None)\n"
             "threading.Thread(target=plugin.authorize, args=[context], daemon=True).start()\n"

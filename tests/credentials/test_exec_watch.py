@@ -227,6 +227,28 @@ class TestB185Certificate:
         assert names(server) == ["one", "two"]
         assert [token_of(request) for request in server.requests] == ["", "token-2"]
 
+    def test_no_pair(self, ca: TestCA, tmp_path: Path) -> None:
+        """A certificate with another's key is an error and is not kept: the plugin is asked again, once per request."""
+        program = Program(tmp_path)
+        program.gives(**{**self.pair(ca, "one"), "clientKeyData": self.pair(ca, "two")["clientKeyData"]})
+        with serving(ca, program.plugin()) as (server, client):
+            error = failure(lambda: get_over_tls(client))
+            assert (error.status_code, program.runs, server.connections_accepted) == (401, 2, 0)
+            assert "no pair" in error.message
+            program.gives(**self.pair(ca, "one"))
+            get_over_tls(client)
+            assert program.runs == 3
+        assert names(server) == ["one"]
+
+    def test_no_pair_with_a_token(self, ca: TestCA, tmp_path: Path) -> None:
+        """Nor is it asked all the time: not twice within the interval."""
+        program = Program(tmp_path)
+        program.gives(token="t", **{**self.pair(ca, "one"), "clientKeyData": self.pair(ca, "two")["clientKeyData"]})
+        with serving(ca, program.plugin(interval=10.0)) as (_, client):
+            for _ in range(3):
+                assert failure(lambda: get_over_tls(client)).status_code == 401
+        assert program.runs == 1
+
     def test_new_certificate(self, ca: TestCA, tmp_path: Path) -> None:
         """A new certificate ends the watches that were made with the old one."""
         program = Program(tmp_path)

@@ -154,6 +154,13 @@ class TestBadKeys:
         with pytest.raises(TypeError, match="key must be"):
             GoogleServiceAccount(key)
 
+    @pytest.mark.parametrize("scopes", [5, [5], [SECRET.encode()], None])
+    def test_scopes(self, scopes: Any) -> None:
+        """So are scopes that are no texts, and the error does not show them."""
+        with pytest.raises(TypeError) as caught:
+            GoogleServiceAccount({}, scopes=scopes)
+        assert SECRET not in f"{caught.value} {caught.value.args}"
+
     def test_both(self) -> None:
         """Two keys are one too many."""
         with pytest.raises(ValueError, match="not both"):

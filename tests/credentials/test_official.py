@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from urllib3.util import make_headers
 
-from kwsync import CancelToken, Client, ConfigError, _clock, watch_resource
+from kwsync import CancelToken, Client, Cluster, ConfigError, _clock, watch_resource
 from kwsync.credentials import AuthContext, Authorization, Credential, CredentialError, describe
-from kwsync.testing import ApiServer, Http, ProxyServer, ScriptedServer, TestCA, pod
-from tests.client.support import LIMIT, Running, failure
+from kwsync.testing import ApiServer, Http, ProxyServer, Reply, Request, ScriptedServer, Step, TestCA, pod, status
+from tests.client.support import LIMIT, Running, failure, in_child, wait_until
 from tests.controlplane.server import ControlPlane
 
 kubernetes = pytest.importorskip("kubernetes")
@@ -217,6 +217,64 @@ class Plugin:
         return len((self.folder / "runs").read_text().splitlines())
 
 
+class Hook:
+    """A hook that sets the token it finds when it is called. It can be held: then whoever calls it waits in between."""
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+        self.error: Exception | None = None
+        self.forget()
+
+    def __call__(self, configuration: Any) -> None:
+        token = self.token
+        self._held.set()
+        assert self._gate.wait(LIMIT), "nobody let go"
+        if self.error is not None:
+            raise self.error
+        configuration.api_key["authorization"] = f"Bearer {token}"
+
+    def forget(self) -> None:
+        """Hold nobody."""
+        self.hold()
+        self.let_go()
+
+    def hold(self, then: str | None = None) -> None:
+        """Hold whoever calls from now on, with this token."""
+        self._held, self._gate = threading.Event(), threading.Event()
+        self.token = then or self.token
+
+    def wait_until_held(self) -> None:
+        """Until it has been called."""
+        assert self._held.wait(LIMIT), "the hook was not called"
+
+    def let_go(self) -> None:
+        """Of all that are held, and of who comes."""
+        self._gate.set()
+
+
+class Counted:
+    """A credential, and what its refreshes said."""
+
+    def __init__(self, credential: Credential) -> None:
+        self._credential = credential
+        self.refreshes: list[bool] = []
+
+    def authorize(self, context: AuthContext) -> Authorization:
+        return self._credential.authorize(context)
+
+    def refresh(self, rejected: Authorization) -> bool:
+        self.refreshes.append(self._credential.refresh(rejected))
+        return self.refreshes[-1]
+
+
+def hook_credential(hook: Hook) -> Credential:
+    return Client.from_kubernetes(api_client(refresh_api_key_hook=hook)).credential
+
+
+def bearer(authorization: Authorization) -> str:
+    return authorization.headers["Authorization"]
+
+
 def tokens(server: ApiServer) -> list[str]:
     return [request.headers.get("Authorization", "") for request in server.requests]
 
@@ -262,7 +320,8 @@ class TestRotation:
             assert plugin.runs() == 2
 
     def test_refused_for_ever(self, clock: Clock) -> None:
-        """Where nothing better comes, a hook is made to load anew every ten seconds at most."""
+        """Where nothing better comes, a hook is made to load anew every ten seconds at most; until that is done, who
+        got a 401 waits for it."""
         configuration = kubernetes.client.Configuration()
         configuration.api_key = {"BearerToken": f"Bearer {SECRET}"}
         configuration.refresh_api_key_hook = lambda _: None
@@ -272,8 +331,93 @@ class TestRotation:
         for _ in range(3):
             answers += [credential.refresh(proof), credential.refresh(proof)]
             authorized(credential)
+            answers.append(credential.refresh(proof))
             clock.now += 9.9
-        assert answers == [True, False, False, False, True, False]
+        assert answers == [True, True, False] + [False, False, False] + [True, True, False]
+
+    def test_refused_to_many(self) -> None:
+        """Eight threads with one token that was revoked: all of them wait for the one load that gives another."""
+        hook, all_refused = Hook("one"), threading.Barrier(8, lambda: hook.hold(then="two"))
+
+        def answer(request: Request) -> Step:
+            if request.headers.get("Authorization") != "Bearer one":
+                return Http(200, pod("web"))
+            all_refused.wait(LIMIT)
+            return Http(401, status(401, "Unauthorized"))
+
+        credential = Counted(hook_credential(hook))
+        with ScriptedServer(default=Reply(answer)) as server, Client(Cluster(server.url), credential) as client:
+            verbs = [Running(lambda: client.get("pods", "web", "default")) for _ in range(8)]
+            wait_until(lambda: len(credential.refreshes) == 8, "eight threads to have their 401")
+            hook.let_go()
+            assert credential.refreshes == [True] * 8
+            assert [verb.result()["metadata"]["name"] for verb in verbs] == ["web"] * 8
+
+    def test_refused_while_it_loads(self) -> None:
+        """A 401 that comes while the hook is under way for another 401 waits for what that brings."""
+        hook = Hook("one")
+        credential = hook_credential(hook)
+        rejected = authorized(credential)
+        assert credential.refresh(rejected) is True
+        hook.hold(then="two")
+        first = Running(lambda: authorized(credential))
+        hook.wait_until_held()
+        assert credential.refresh(rejected) is True
+        second = Running(lambda: authorized(credential))
+        hook.let_go()
+        assert {bearer(one.result()) for one in (first, second)} == {"Bearer two"}
+        assert credential.refresh(rejected) is True, "there is another by now"
+
+    def test_load_that_began_before_a_401(self) -> None:
+        """What a hook gives that was called before the 401 may be what was refused: it is asked once more."""
+        hook = Hook("one")
+        credential = hook_credential(hook)
+        rejected = authorized(credential)
+        hook.hold()
+        before = Running(lambda: authorized(credential))
+        hook.wait_until_held()
+        assert credential.refresh(rejected) is True
+        hook.token = "two"  # for the next call
+        after = Running(lambda: authorized(credential))
+        wait_until(lambda: len(credential._asked._gates) == 2, "both to wait")  # type: ignore[attr-defined]
+        hook.let_go()
+        before.result()
+        assert bearer(after.result()) == "Bearer two"
+
+    def test_load_that_fails(self, clock: Clock) -> None:
+        """A forced load that failed is over: the next 401 is told, and after ten seconds it is tried again."""
+        hook = Hook("one")
+        credential = hook_credential(hook)
+        rejected = authorized(credential)
+        assert credential.refresh(rejected) is True
+        hook.error = RuntimeError(SECRET)
+        with pytest.raises(CredentialError, match="failed with RuntimeError"):
+            authorized(credential)
+        assert credential.refresh(rejected) is False
+        clock.now += 10
+        hook.error = None
+        assert credential.refresh(rejected) is True
+        assert bearer(authorized(credential)) == "Bearer one"
+
+    def test_forked_while_it_loads(self, clock: Clock) -> None:
+        """A child that is forked in the middle of a load waits for none: it can have one of its own."""
+        hook = Hook("one")
+        credential = hook_credential(hook)
+        rejected = authorized(credential)
+        assert credential.refresh(rejected) is True
+        hook.hold()
+        running = Running(lambda: authorized(credential))
+        hook.wait_until_held()
+
+        def child() -> str:
+            hook.forget()
+            first = credential.refresh(rejected)
+            clock.now += 10
+            return f"{first} {credential.refresh(rejected)} {bearer(authorized(credential))}"
+
+        assert in_child(child) == "False True Bearer one"
+        hook.let_go()
+        running.result()
 
     def test_own_hook(self) -> None:
         """A hook of the application's own is called for each request, and what it sets is sent."""

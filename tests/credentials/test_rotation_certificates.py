@@ -13,7 +13,7 @@ import pytest
 
 from kwsync import Backoff, Client, Cluster, EndReason, EventType, ListWatchStream, list_and_watch, watch_resource
 from kwsync._transport import _pool
-from kwsync.credentials import BearerToken, Certificate, ClientCertificate, TokenFile
+from kwsync.credentials import AuthContext, Authorization, BearerToken, Certificate, ClientCertificate, TokenFile
 from kwsync.credentials._combined import Combined
 from kwsync.testing import (
     ApiServer,
@@ -272,6 +272,90 @@ class TestOthers:
             wait_until(lambda: server.open_connections <= _pool.IDLE_CONNECTIONS, "the others to be closed")
 
 
+class Gated:
+    """Gives one of two certificates. Who asks on a thread of its own is held, before it looks which, or after."""
+
+    def __init__(self, ca: TestCA, held: str) -> None:
+        self.old, self.new = (authorization_of(ca, name) for name in ("old", "new"))
+        self.now = self.old
+        self.go = threading.Event()
+        self._arrived, self._held = threading.Event(), held
+
+    def authorize(self, _context: AuthContext) -> Authorization:
+        self._wait("before")
+        found = self.now
+        self._wait("after")
+        return found
+
+    def refresh(self, _rejected: Authorization) -> bool:
+        return False
+
+    def wait_until_held(self) -> None:
+        """Until somebody is."""
+        assert self._arrived.wait(LIMIT), "nobody has asked"
+
+    def _wait(self, where: str) -> None:
+        if where == self._held and threading.current_thread() is not threading.main_thread():
+            self._arrived.set()
+            self.go.wait(LIMIT)
+
+
+def authorization_of(ca: TestCA, name: str) -> Authorization:
+    issued = ca.client_cert(name)
+    return Authorization(certificate=Certificate(issued.cert_pem, issued.key_pem))
+
+
+class TestOrder:
+    """Which certificate is the newer one is told by when the credential was asked, not by who is first to use it."""
+
+    def test_b185_late_with_the_old_one(self, ca: TestCA) -> None:
+        """A request that got the old certificate, and comes late to use it, ends nothing of the new one."""
+        credential = Gated(ca, "after")
+        with serving(ca, credential) as (server, client):
+            get(client)
+            late = Running(lambda: get(client))
+            credential.wait_until_held()
+            credential.now = credential.new
+            lasting = Lasting(server)
+            with watch_resource("pods", client=client) as stream:
+                next(stream)
+                credential.go.set()
+                late.result()
+                lasting.assert_open(stream)
+            assert names(server) == ["old", "new", "old"]
+
+    def test_b185_early_with_the_new_one(self, ca: TestCA) -> None:
+        """Nor does one that asked later than a watch, and got the old one while that was still asking."""
+        credential = Gated(ca, "before")
+        with serving(ca, credential) as (server, client):
+            lasting = Lasting(server)
+            with watch_resource("pods", client=client) as stream:
+                first = Running(lambda: next(stream))
+                credential.wait_until_held()
+                get(client)  # begins later, and has the old one
+                credential.now = credential.new
+                credential.go.set()
+                first.result()
+                lasting.assert_open(stream)
+            assert names(server) == ["old", "new"]
+
+    def test_b185_doubtful(self, ca: TestCA) -> None:
+        """A watch of which nobody can tell whether it asked earlier than an accepted request is ended by the next."""
+        credential = Gated(ca, "after")
+        with serving(ca, credential) as (server, client):
+            server.on(lambda request: request.is_watch, *OPEN)
+            with watch_resource("pods", client=client) as stream:
+                first = Running(lambda: next(stream))
+                credential.wait_until_held()
+                credential.now = credential.new
+                get(client)
+                credential.go.set()
+                first.result()
+                get(client)
+                replaced(stream)
+            assert names(server) == ["new", "old", "new"]
+
+
 class TestNewToken:
     def test_b185_new_token_closes_nothing(self, ca: TestCA, tmp_path: Path) -> None:
         """A new token goes over the same connections, and running watches stay."""
@@ -447,4 +531,4 @@ def test_no_secret_in_a_repr(pair: Pair) -> None:
     """What the transport keeps of a certificate shows neither half."""
     certificate = pair.credential.authorize(None).certificate  # type: ignore[arg-type]
     assert isinstance(certificate, Certificate)
-    assert "PRIVATE" not in repr(_pool._Numbered(1, certificate))
+    assert "PRIVATE" not in repr(_pool._Accepted(1, certificate))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +14,12 @@ import trustme
 
 from kwsync import Backoff, Client, Cluster, EventType, WatchError, list_and_watch, watch_resource
 from kwsync.credentials import BearerToken, ClientCertificate, Credential, TokenFile
+from kwsync.credentials._cached import LEEWAY_SECONDS
 from tests.client.support import wait_until
 from tests.controlplane.rotation import SecondAuthority, user_of
 from tests.controlplane.server import ControlPlane
-from tests.credentials.rotating import LIMIT, Mount, replaced
+from tests.credentials.plugins import Program, context_of, moment
+from tests.credentials.rotating import LIMIT, Mount, closed_in_time, replaced
 
 LONG = 30.0
 """Seconds for a real server to forget a token (it remembers those that were good for ten), or to be back."""
@@ -188,6 +191,68 @@ def test_client_certificate(control_plane: ControlPlane, admin: Client, real_nam
             assert who(client) == "three"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="the program is written in sh")
+def test_exec_plugin(control_plane: ControlPlane, admin: Client, real_namespace: str, tmp_path: Path) -> None:
+    """A plugin's certificate: when its time is over the plugin is asked again, and what the old one began ends."""
+    program = Program(tmp_path / "bin")
+    with SecondAuthority(control_plane) as authority:
+        authority.wait_known(tmp_path)
+        program.gives(**answered(authority.user("one")), expirationTimestamp=moment(LEEWAY_SECONDS + 3))
+        with (
+            client_of(control_plane, program.plugin()) as client,
+            Follower(client, real_namespace) as follower,
+            watch_resource("secrets", client=client, namespace=real_namespace) as stream,
+        ):
+            admin.create("secrets", {"metadata": {"name": "s"}}, real_namespace)
+            assert next(stream).key.name == "s"
+            assert who(client) == "one"
+            program.gives(**answered(authority.user("two")), expirationTimestamp=moment(3600))
+            write(admin, real_namespace, "a1", "a2")
+            follower.wait_equal(admin, real_namespace)
+            wait_until(lambda: who(client) == "two", "the plugin to be asked at the expiry", LONG)
+            replaced(stream)
+            write(admin, real_namespace, "b1", "b2")
+            follower.wait_equal(admin, real_namespace)
+            assert [error for error in follower.errors if error.status_code] == [], "no 401 on the way"
+
+
+def answered(issued: tuple[bytes, bytes]) -> dict[str, str]:
+    """A certificate as a plugin gives it."""
+    return {"clientCertificateData": issued[0].decode(), "clientKeyData": issued[1].decode()}
+
+
+def test_new_token_keeps_a_watch(
+    control_plane: ControlPlane, admin: Client, real_namespace: str, tmp_path: Path
+) -> None:
+    """One watch, which is one request, goes on telling after the token that began it was replaced in its file."""
+    account = Account(admin, real_namespace)
+    mount = Mount(tmp_path, token=account.token("one"))
+    control_plane.wait_served(f"/api/v1/namespaces/{real_namespace}/configmaps", mount.path("token").read_text())
+    credential = TokenFile(mount.path("token"))
+    with (
+        client_of(control_plane, credential) as client,
+        watch_resource("configmaps", client=client, namespace=real_namespace) as stream,
+        closed_in_time(stream),
+    ):
+        admin.create("configmaps", {"metadata": {"name": "one"}}, real_namespace)
+        assert next(stream).key.name == "one"
+        seen = {token_name(client)}
+        for name in ("two", "three"):
+            mount.swap(token=account.token(name))
+            assert credential.refresh(credential.authorize(context_of(client.cluster))) is True
+            seen.add(token_name(client))
+            admin.create("configmaps", {"metadata": {"name": name}}, real_namespace)
+            event = next(stream)
+            assert (str(event.type), event.key.name) == ("ADDED", name)
+        assert len(seen) == 3, "each token has been in use"
+
+
+def token_name(client: Client) -> str:
+    """The name by which the server tells one token of an account from another."""
+    (name,) = review(client)["extra"]["authentication.kubernetes.io/credential-id"]
+    return str(name)
+
+
 def pair(issued: tuple[bytes, bytes]) -> dict[str, bytes | str]:
     """The two files of a certificate."""
     return {"tls_crt": issued[0], "tls_key": issued[1]}
@@ -195,9 +260,15 @@ def pair(issued: tuple[bytes, bytes]) -> dict[str, bytes | str]:
 
 def who(client: Client) -> str:
     """As whom the server sees it."""
+    return str(review(client)["username"])
+
+
+def review(client: Client) -> dict[str, Any]:
+    """All that it says of that."""
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-    review = client.request("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body=body)
-    return str(review["status"]["userInfo"]["username"])
+    answer = client.request("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body=body)
+    found: dict[str, Any] = answer["status"]["userInfo"]
+    return found
 
 
 def test_authority(control_plane: ControlPlane, admin: Client, real_namespace: str, tmp_path: Path) -> None:

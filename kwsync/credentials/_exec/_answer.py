@@ -5,20 +5,16 @@ Errors say what is wrong in words that follow the plugin's name, and never show 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from datetime import datetime, timezone
 from typing import Any
 
 import attrs
 
 from kwsync import _json
 from kwsync.credentials._cached import Issued
+from kwsync.credentials._pem import is_whole
 from kwsync.credentials._protocol import Authorization, Certificate, CredentialError
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
-"""RFC 3339."""
+from kwsync.credentials._times import seconds_of
 
 
 def read_answer(output: bytes, api_version: str) -> Issued:
@@ -80,24 +76,17 @@ def _bearer(token: str) -> Authorization:
 
 
 def _pem(text: str) -> bytes:
-    if "-----BEGIN" not in text:
-        raise CredentialError("gave a client certificate or key that is not PEM")
-    return text.encode("utf-8", "replace")
+    pem = text.encode("utf-8", "replace")
+    if not is_whole(pem):
+        raise CredentialError("gave a client certificate or key that is not PEM, or not all of it")
+    return pem
 
 
 def _expiry(status: Mapping[str, Any]) -> float | None:
     value = _text(status, "expirationTimestamp")
     if not value:
         return None
-    match = _MOMENT.fullmatch(value)
     try:
-        if match is not None:
-            return _seconds(*match.groups())
-    except ValueError:
-        pass  # a thirteenth month
-    raise CredentialError("gave an expirationTimestamp that is no time as RFC 3339 has it")
-
-
-def _seconds(day: str, clock: str, fraction: str | None, zone: str) -> float:
-    moment = datetime.fromisoformat(f"{day}T{clock}{'+00:00' if zone in 'Zz' else zone}")
-    return (moment - _EPOCH).total_seconds() + float(f"0.{fraction or 0}")
+        return seconds_of(value)
+    except ValueError as error:
+        raise CredentialError(f"gave an expirationTimestamp that is {error}") from None

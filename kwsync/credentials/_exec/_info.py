@@ -13,6 +13,7 @@ import attrs
 
 from kwsync import _json
 from kwsync._cluster import Cluster
+from kwsync.credentials._pem import pem_of
 
 VARIABLE = "KUBERNETES_EXEC_INFO"
 
@@ -46,13 +47,13 @@ def place_of(cluster: Cluster) -> Place:
 def told_of(place: Place, authority: bytes | None, config: bytes | None) -> dict[str, Any]:
     """The part ``spec.cluster``; what is empty is left out, as Go does it.
 
-    *authority* is PEM, or base64 of PEM; *config* JSON.
+    *authority* is PEM, or base64 of PEM (whatever else it is, is told as it is); *config* JSON.
     """
     fields = {
         "server": place.server,
         "tls-server-name": place.tls_server_name,
         "insecure-skip-tls-verify": place.skip_tls_verify,
-        "certificate-authority-data": _base64(authority) if authority else None,
+        "certificate-authority-data": base64.b64encode(pem_of(authority) or authority).decode() if authority else None,
         "proxy-url": place.proxy_url,
     }
     told = {key: value for key, value in fields.items() if value}
@@ -65,9 +66,3 @@ def exec_info(api_version: str, interactive: bool, cluster: Mapping[str, Any] | 
     if cluster is not None:
         spec["cluster"] = cluster
     return _json.dumps({"kind": "ExecCredential", "apiVersion": api_version, "spec": spec}).decode()
-
-
-def _base64(authority: bytes) -> str:
-    if b"-----BEGIN" in authority:
-        return base64.b64encode(authority).decode()
-    return b"".join(authority.split()).decode("ascii", "replace")

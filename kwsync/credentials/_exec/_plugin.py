@@ -31,8 +31,8 @@ from kwsync.credentials._exec._settings import (
     as_hint,
     as_json,
     check_choice,
-    check_seconds,
 )
+from kwsync.credentials._fields import check_seconds
 from kwsync.credentials._files import read_secret
 from kwsync.credentials._protocol import AuthContext, Authorization, CredentialError
 
@@ -63,15 +63,18 @@ class ExecPlugin:
     asks. Its standard error is that of this process; its standard output is never shown. ValueError and TypeError for
     bad arguments; CredentialError, at the request, for a program that is missing, fails, or answers badly.
 
-    Source: Kubernetes, "client-go credential plugins", and client-go's ``plugin/pkg/client/auth/exec``.
+    A certificate and a key that are no pair count as a 401.
+
+    Source: Kubernetes, "client-go credential plugins", and client-go's ``plugin/pkg/client/auth/exec``; that one waits
+    for a program without limit, uses a token until its very end, and gives the first 401 to its caller.
     """
 
     def __init__(
         self,
         command: str,
+        *,
         args: Iterable[str] = (),
         env: Mapping[str, str] | None = None,
-        *,
         api_version: str = VERSIONS[0],
         interactive_mode: str = IF_AVAILABLE,
         provide_cluster_info: bool = False,
@@ -130,7 +133,8 @@ def _shared_by_all(settings: Settings, place: Place | None) -> Cached:
         cached = _shared.get((settings, place))
         if cached is None:
             name = f"exec-plugin-{os.path.basename(settings.command)}"
-            cached = Cached(partial(_issue, settings, place), name=name, interval=settings.interval)
+            # Without a bound for who waits: a run has its timeout, and where somebody logs in, it may take minutes.
+            cached = Cached(partial(_issue, settings, place), name=name, interval=settings.interval, patience=None)
             _shared[settings, place] = cached
         return cached
 

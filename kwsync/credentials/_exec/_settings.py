@@ -52,15 +52,6 @@ def check_choice(value: str, choices: tuple[str, ...], what: str) -> str:
     return value
 
 
-def check_seconds(value: float, what: str, *, zero: bool = False) -> float:
-    """A time that is one; ValueError for another."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{what} must be seconds, not {type(value).__name__}")
-    if not (value > 0 or (zero and value == 0)):
-        raise ValueError(f"{what} must be {'at least' if zero else 'more than'} 0 seconds")
-    return float(value)
-
-
 def as_command(value: str) -> str:
     """A program's name or path."""
     if not isinstance(value, str):
