@@ -30,6 +30,12 @@ _LONGEST_WAIT = 2_000_000.0
 """Seconds; the system's calls count milliseconds in 31 bits."""
 
 
+_FOR_EVER = (0.05, 0.5, -1.0)
+"""A signal that comes while the main thread is about to wait does not end that wait, and its handler runs only behind
+it (CPython does not look again). Where threads are being started that takes milliseconds: so the first waits are short.
+"""
+
+
 class Interrupted(Exception):
     """The operation was ended from outside. Never an OSError, so that no layer takes it for network trouble."""
 
@@ -49,8 +55,10 @@ class Gate:
 
     def wait(self, timeout: float | None) -> bool:
         """True when it was opened; *timeout* in seconds, None for ever."""
-        limit = -1.0 if timeout is None else min(max(timeout, 0.0), threading.TIMEOUT_MAX)
-        return self._lock.acquire(timeout=limit)
+        for limit in _FOR_EVER if timeout is None else (min(max(timeout, 0.0), threading.TIMEOUT_MAX),):
+            if self._lock.acquire(timeout=limit):
+                return True
+        return False
 
     def open(self) -> None:
         with suppress(RuntimeError):  # it was open already

@@ -9,8 +9,8 @@ from kwsync import _json
 from kwsync._events import EventType, WatchEvent, ends_initial_events, line_type, resource_version_of
 from kwsync._lines import DocumentJoiner, LineSplitter
 from kwsync._query import WatchOptions
-from kwsync._records import Change, record_of
-from kwsync._scan import scan_line
+from kwsync._records import Change, Record, record_of
+from kwsync._scan import scan_line, scan_undecodable
 from kwsync.errors import ErrorOrigin, WatchError, is_status, local_error, status_error
 
 _SHORTEST = 18
@@ -63,12 +63,10 @@ class Decoder:
         return self._event_of(line)
 
     def _event_of(self, line: bytes) -> WatchEvent | None:
-        if len(line) < _SHORTEST and not line.strip():
-            return None  # blank lines keep proxies awake
-        try:
-            document = _json.loads(line)
-        except ValueError:
-            return self._odd(line)
+        return None if _is_blank(line) else self._told(_decoded(line), line)
+
+    def _told(self, document: Any, line: bytes) -> WatchEvent | None:
+        """The event of a line that holds this."""
         kind = line_type(document)
         if kind is None:
             return self._odd(line)
@@ -137,24 +135,29 @@ class RecordDecoder(Decoder):
                 self._skip(text)
             return self._lost()
         change = scan_line(line)
-        if change is None:
-            return self._long_way(line)
+        return self._long_way(line) if change is None else self._noted(change)
+
+    def _noted(self, change: Change) -> Change:
         initial = self.initial and self._still_initial(change.type, {})
         if change.record is not None and change.record.version and not initial:
             self.resource_version = change.record.version
         return change
 
     def _long_way(self, line: bytes) -> Change | None:
+        if _is_blank(line):
+            return None
+        document = _decoded(line)
+        undecodable = scan_undecodable(line) if document is None else None
+        return self._noted(undecodable) if undecodable else self._change_of(document, line)
+
+    def _change_of(self, document: Any, line: bytes) -> Change | None:
         skipped = self.skipped_lines
-        event = self._event_of(line)
+        event = self._told(document, line)
         if event is None:
             return self._lost() if self.skipped_lines > skipped else None
         if event.type in (EventType.ERROR, EventType.BOOKMARK) or event.object is None:
             return Change(event.type, None, event.object, error=event.error, version=event.resource_version)
-        try:
-            record = record_of(event.object)
-        except ValueError:  # nested so deeply that it cannot be encoded again
-            record = None
+        record = _record_of(event.object, line)
         if record is None:
             self._skip(line)
             return self._lost()
@@ -163,6 +166,19 @@ class RecordDecoder(Decoder):
     def _lost(self) -> Change:
         error = local_error(ErrorOrigin.DECODE, "a line of the watch is no event and was skipped", path=self.path)
         return Change(EventType.ERROR, None, error=error)
+
+
+def _is_blank(line: bytes) -> bool:
+    """Blank lines keep proxies awake."""
+    return len(line) < _SHORTEST and not line.strip()
+
+
+def _record_of(found: dict[str, Any], line: bytes) -> Record | None:
+    try:
+        return record_of(found)
+    except ValueError:  # nested so deeply that it could just be decoded, but not be encoded again
+        change = scan_undecodable(line)
+        return change.record if change else None
 
 
 def _decoded(text: bytes) -> Any:

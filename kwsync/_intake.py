@@ -68,7 +68,7 @@ class Intake:
         try:
             document = record.decode() if change.decoded is None else change.decoded
         except ValueError as error:
-            self._report(local_error(ErrorOrigin.DECODE, f"{record.key} cannot be decoded: {error}"))
+            self._report(local_error(ErrorOrigin.DECODE, str(error)))
             return None if self._transform is not None else (self._pack(record), NOWHERE)
         if self._transform is not None:
             transformed = self._transformed(self._transform, document)
@@ -89,7 +89,7 @@ class Intake:
             return False  # what is kept means something else than what was sent
         try:
             return old.decode() == new.decode()
-        except ValueError:  # nested so deeply that it cannot be decoded here and now
+        except (ValueError, RecursionError):  # nested so deeply that it cannot be decoded, or compared, here and now
             return False
 
     def _transformed(self, transform: Transform, document: dict[str, Any]) -> tuple[dict[str, Any], bytes] | None:

@@ -83,6 +83,13 @@ def loads(data: bytes) -> Any:
     return _slow_loads(data)
 
 
+def why_not(error: ValueError) -> str:
+    """Why `loads` has failed: ``is not JSON``, or what in it is too much for Python. Nothing of the bytes is in it."""
+    if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
+        return "is not JSON"
+    return f"cannot be decoded: {error}"
+
+
 def dumps(value: object) -> bytes:
     """Encode as UTF-8 without spaces; TypeError or ValueError where JSON cannot hold it.
 

@@ -27,8 +27,8 @@ def read_records(call: Call, request: Request) -> ScannedList:
 def _the_long_way(body: bytes, path: str) -> ScannedList:
     try:
         document = _json.loads(body)
-    except ValueError:
-        raise local_error(ErrorOrigin.DECODE, "the answer is not JSON", path=path) from None
+    except ValueError as error:
+        raise local_error(ErrorOrigin.DECODE, f"the answer {_json.why_not(error)}", path=path) from None
     if is_status(document):  # a failure that says 200
         raise status_error(document, ErrorOrigin.HTTP, path=path)
     if not isinstance(document, dict):

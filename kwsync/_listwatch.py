@@ -42,6 +42,9 @@ def list_and_watch(
     seen late, and two changes as one (what came and went meanwhile is not told at all), but who takes each event knows
     in the end what there is. Each failure is one ERROR event, and the stream goes on after it.
 
+    An object that is nested too deeply for Python (about a thousand levels), or that holds too long an integer, is told
+    as any other, with its key and version; to look at ``event.object`` is then a ValueError that names it.
+
     Args:
         resource, client, namespace, name, label_selector, field_selector, view, max_line_bytes: as `watch_resource`.
         resource_version: go on from there and list nothing; None lists first. What was there before is then not known:

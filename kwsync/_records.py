@@ -46,8 +46,13 @@ class Record:
         return f"<Record {self.key} {self.version} {len(self.raw)} bytes>"
 
     def decode(self) -> dict[str, Any]:
-        """The object, a fresh one each time."""
-        found: dict[str, Any] = _json.loads(self.raw)
+        """The object, a fresh one each time; ValueError that names it where Python cannot: it is nested too deeply, or
+        holds too long an integer.
+        """
+        try:
+            found: dict[str, Any] = _json.loads(self.raw)
+        except ValueError as error:
+            raise ValueError(f"{self.key} {_json.why_not(error)}") from error
         return found
 
     @property
@@ -187,7 +192,11 @@ class Page:
 
 
 class RecordEvent(WatchEvent):
-    """A `WatchEvent` whose objects are decoded when they are first looked at; then it is the same dict each time."""
+    """A `WatchEvent` whose objects are decoded when they are first looked at; then it is the same dict each time.
+
+    To look at one that cannot be decoded is a ValueError: see `Record.decode`. That goes for ``==`` and for pickling,
+    too. The other attributes, `key` above all, can be read as always.
+    """
 
     _record: Record
     _old: Record | None
@@ -244,6 +253,12 @@ class RecordEvent(WatchEvent):
     def key(self) -> ObjectKey:
         """Namespace and name; nothing is decoded for it."""
         return self._record.key
+
+    def __repr__(self) -> str:
+        try:
+            return super().__repr__()
+        except ValueError as error:
+            return f"<WatchEvent {self.type} {error}>"
 
     def __eq__(self, other: Any) -> bool:
         return _fields(self) == _fields(other) if isinstance(other, WatchEvent) else NotImplemented

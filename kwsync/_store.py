@@ -8,7 +8,6 @@ from typing import Any
 from kwsync._cache import Cache
 from kwsync._events import ObjectKey, labels_of
 from kwsync._matching import label_matcher
-from kwsync._records import Record
 from kwsync._selectors import LabelSelector
 
 Key = ObjectKey | tuple[str, str] | str
@@ -33,9 +32,10 @@ class Store:
     (``"namespace/name"``; ``"name"`` for what has no namespace); ValueError for a string that is none.
     No order is promised anywhere.
 
-    An object that is nested too deeply for Python's recursion limit is kept, but cannot be decoded: reading it is a
-    ValueError that names its key. So is a `list` or `by_index` that it belongs to, since without it they would not be
-    what the server has; read one at a time, all others can be had.
+    An object that is nested too deeply for Python's recursion limit, or that holds an integer longer than Python reads
+    (``sys.set_int_max_str_digits``), is kept, but cannot be decoded: reading it is a ValueError that names its key. So
+    is a `list` or `by_index` that it belongs to, since without it they would not be what the server has; read one at a
+    time, all others can be had. It is in no index; an informer with a transform reports it, and does not keep it.
     """
 
     def __init__(self, cache: Cache) -> None:
@@ -44,7 +44,7 @@ class Store:
     def get(self, key: Key) -> dict[str, Any] | None:
         """The object of this key, a fresh dict; None where there is none, ValueError where it cannot be decoded."""
         record = self._cache.record(_key(key))
-        return None if record is None else _decoded(record)
+        return None if record is None else record.decode()
 
     def list(self, namespace: str | None = None, label_selector: LabelSelector | None = None) -> Objects:
         """The objects of one moment, each a fresh dict: all, those of a namespace, those that the selector matches.
@@ -54,7 +54,7 @@ class Store:
         """
         matches = None if label_selector is None else label_matcher(label_selector)
         records = self._cache.records()
-        found = (_decoded(record) for record in records if not namespace or record.key.namespace == namespace)
+        found = (record.decode() for record in records if not namespace or record.key.namespace == namespace)
         return [document for document in found if matches is None or matches(labels_of(document))]
 
     def keys(self) -> Keys:
@@ -63,7 +63,7 @@ class Store:
 
     def by_index(self, name: str, value: str) -> Objects:
         """The objects for which the indexer *name* gave *value*, each a fresh dict; KeyError for another name."""
-        return [_decoded(record) for record in self._cache.indexed(name, value)]
+        return [record.decode() for record in self._cache.indexed(name, value)]
 
     def index_values(self, name: str) -> Texts:
         """The values that the indexer *name* gave for some object, each once; KeyError for another name."""
@@ -113,10 +113,3 @@ def _key(key: Key) -> ObjectKey:
 
 def _is_pair(key: object) -> bool:
     return isinstance(key, tuple) and len(key) == 2 and all(isinstance(part, str) for part in key)
-
-
-def _decoded(record: Record) -> dict[str, Any]:
-    try:
-        return record.decode()
-    except ValueError as error:
-        raise ValueError(f"{record.key} cannot be decoded: {error}") from error

@@ -13,8 +13,8 @@ import attrs
 from kwsync import _json
 from kwsync._events import EventType, sendable_version
 from kwsync._records import Change, PlainRecord, Record
-from kwsync._scan import _plain
-from kwsync._scan._named import Listed, Named, Strategy, named_otherwise
+from kwsync._scan import _deep, _plain
+from kwsync._scan._named import Listed, Named, Strategy, check_encoding, named_otherwise
 
 _TYPES = {kind.value.encode(): kind for kind in (EventType.ADDED, EventType.MODIFIED, EventType.DELETED)}
 
@@ -46,6 +46,7 @@ def scan_line(line: bytes) -> Change | None:
 
     The record of a change can be decoded, and gives what decoding the line would give. (An object that is nested
     nearly as deeply as Python's stack allows, a thousand levels, may be too deep for who is further up that stack.)
+    What cannot be decoded is left to `scan_undecodable`.
     """
     head = _HEAD.match(line)
     body = line.rstrip(_SPACE)
@@ -58,12 +59,32 @@ def scan_line(line: bytes) -> Change | None:
     return Change(_TYPES[head[1]], _record(named, bytes(named.raw)), decoded)
 
 
+def scan_undecodable(line: bytes) -> Change | None:
+    """As `scan_line`, for a line that cannot be decoded because its object is nested too deeply, or holds too long an
+    integer. It is slow: for what everything else has refused. None for what is no JSON, too.
+
+    The record of the change cannot be decoded. It is there nevertheless, so that the object is not taken for another
+    state of itself, or for one that is not there.
+    """
+    try:
+        check_encoding(line)
+        found = _deep.members(line, ("type", "object"))
+        kind = _TYPES.get((_deep.text_of(found.get("type")) or "").encode())
+        named = named_otherwise(found["object"]) if kind and "object" in found else None
+    except ValueError:
+        return None
+    return Change(kind, _record(named, bytes(named.raw))) if kind and named else None
+
+
 def scan_list(body: bytes) -> ScannedList | None:
-    """The page of a list; None where it is none (another document, another shape, not JSON)."""
+    """The page of a list; None where it is none (another document, another shape, not JSON).
+
+    An object that cannot be decoded, since it is nested too deeply or holds too long an integer, is there nevertheless.
+    """
     try:
         listed = (_strategy or _load_strategy()).read_list(body)
         return _scanned(listed) if listed and _is_list(listed) else None
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import UNSET, MsgspecError, Raw, Struct, UnsetType
 from msgspec.json import Decoder
 
+from kwsync._scan import _plain
 from kwsync._scan._named import (
     NO_KIND,
     NO_VERSION,
@@ -82,6 +83,8 @@ def read_list(body: bytes) -> Listed | None:
         found = _decode_list(body)
     except MsgspecError:
         return None
+    except RecursionError:
+        return _plain.read_list(body)
     check_encoding(body)
     return Listed(found.kind, found.apiVersion, found.metadata.version, found.metadata.token, _items(found.items or []))
 

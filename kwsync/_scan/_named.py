@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from kwsync import _json
 from kwsync._events import ObjectKey
 from kwsync._records import record_of
+from kwsync._scan._deep import outline
 
 NO_KIND, NO_VERSION = 1, 2
 """Bits of `Named.missing`."""
@@ -53,7 +54,7 @@ class Strategy(NamedTuple):
     """Bytes that begin with a brace to the object, and what it was decoded to, if it was; None for what is unusual.
     Never raises."""
     read_list: Callable[[bytes], Listed | None]
-    """The body of a list; None, ValueError or RecursionError for what is none."""
+    """The body of a list; None or ValueError for what is none."""
 
 
 def key_of_words(namespace: str | None, name: str) -> ObjectKey:
@@ -85,8 +86,14 @@ def missing_from(document: dict[str, Any]) -> int:
 
 
 def named_otherwise(raw: memoryview) -> Named | None:
-    """An item that is not plainly an object with a name, read by the rules of `record_of`; None where it has none."""
-    document = _json.loads(bytes(raw))
+    """An item that is not plainly an object with a name, read by the rules of `record_of`; None where it has none.
+
+    One that cannot be decoded, since it is nested too deeply or holds too long an integer, has a name nevertheless.
+    """
+    try:
+        document = _json.loads(bytes(raw))
+    except ValueError:
+        document = outline(raw)
     record = record_of(document, b"") if type(document) is dict else None
     if record is None:
         return None

@@ -27,11 +27,17 @@ def read_list(body: bytes) -> Listed | None:
     for key in reader.members():
         if key in found:
             return None  # which one counts?
-        found[key] = (
-            _items(reader) if key == "items" and reader.peek() == "[" else _json.loads(bytes(reader.value()[1]))
-        )
+        found[key] = _items(reader) if key == "items" and reader.peek() == "[" else _word(reader.value()[1])
     reader.end()
     return _listed(found)
+
+
+def _word(raw: memoryview) -> Any:
+    """What the reader's text cannot tell; None for what cannot be decoded, of which a list makes no use."""
+    try:
+        return _json.loads(bytes(raw))
+    except ValueError:
+        return None
 
 
 def _items(reader: Reader) -> list[Named | memoryview]:

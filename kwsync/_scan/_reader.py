@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from kwsync._scan._deep import end_of
+
 _ENOUGH = 64 * 1024
 """Most values are shorter. When one is not, the window grows."""
 
@@ -21,7 +23,7 @@ _skip_space = re.compile(r"[ \t\r\n]*").match
 
 
 class Reader:
-    """Where the walk is. ValueError for what is no JSON, RecursionError for what is nested too deeply.
+    """Where the walk is. ValueError for what is no JSON.
 
     The text is Latin-1, which has a character for every byte, so that a place in the text is a place in the bytes.
     Values end at the same place in every encoding that contains ASCII; but text that is not ASCII is not right in them.
@@ -48,13 +50,18 @@ class Reader:
         return self._parts("[", "]")
 
     def value(self) -> tuple[Any, memoryview]:
-        """The next value, decoded, and its bytes."""
+        """The next value, decoded, and its bytes; None in the place of one that cannot be decoded."""
         self.peek()
         if len(self._text) - self._at < self._enough:
             self._slide()
-        found, end = self._decode()
-        while len(self._text) - end < _TAIL and self._widen():
+        try:
             found, end = self._decode()
+            while len(self._text) - end < _TAIL and self._widen():
+                found, end = self._decode()
+        except json.JSONDecodeError:
+            raise
+        except (ValueError, RecursionError):  # it may be JSON, but is more than Python reads
+            return None, self._beyond()
         raw = self._body[self._start + self._at : self._start + end]
         self._at = end
         return found, raw
@@ -63,9 +70,16 @@ class Reader:
         while True:
             try:
                 return _decode(self._text, self._at)
-            except ValueError:
+            except json.JSONDecodeError:
                 if not self._widen():
                     raise
+
+    def _beyond(self) -> memoryview:
+        """Go on behind the next value, without the text."""
+        start = self._start + self._at
+        self._start, self._at, self._text = end_of(self._body, start), 0, ""
+        self._slide()
+        return self._body[start : self._start]
 
     def peek(self) -> str:
         """The character that is no space and comes next; empty at the end."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from kwsync import EventType, ObjectKey, WatchEvent
@@ -41,7 +42,10 @@ class Differences:
         self._remember(event)
 
     def _remember(self, event: WatchEvent) -> dict[str, Any] | None:
+        """Keep the state, and give the one before; there is none for what is nested too deeply to be kept."""
         before = self._last.pop(event.key, None)
-        if event.type is not EventType.DELETED:
-            self._last[event.key] = json.dumps(event.object, separators=(",", ":")).encode()
-        return None if before is None else json.loads(before)
+        with suppress(RecursionError):
+            if event.type is not EventType.DELETED:
+                self._last[event.key] = json.dumps(event.object, separators=(",", ":")).encode()
+            return None if before is None else json.loads(before)
+        return None

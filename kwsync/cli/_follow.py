@@ -75,8 +75,21 @@ class Follower:
                     continue
                 self._begun = self._begun or event.type is EventType.SYNCED
                 self._recovered()
-                if event.type is not EventType.BOOKMARK:
-                    yield self._last_seen.completed(event)
+                shown = None if event.type is EventType.BOOKMARK else self._decoded(event)
+                if shown is not None:
+                    yield self._last_seen.completed(shown)
+
+    def _decoded(self, event: WatchEvent) -> WatchEvent | None:
+        """The event, whose object can be read from here on. Of what cannot be decoded the deletion alone is told."""
+        try:
+            _ = event.object
+            return event
+        except ValueError as error:
+            log.warning("%s: %s of an object is left out: %s", self._name, event.type, error)
+        if event.type is not EventType.DELETED:
+            return None
+        metadata = {**event.key._asdict(), "resourceVersion": event.resource_version}
+        return WatchEvent(event.type, {"metadata": metadata}, event.resource_version, final_state_unknown=True)
 
     def look(self) -> None:
         """Tell when trouble is over, also where nothing changes. For another thread."""

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from kwsync import EventType, WatchEvent
+from kwsync.cli._colour import Paint
 from kwsync.cli._diff import changed_lines
+from kwsync.cli._differences import Differences
 from kwsync.cli._text import UNSAFE
 from tests.values import json_objects, nested
 
@@ -162,6 +165,19 @@ def test_nothing_to_compare() -> None:
 def test_another_arrow() -> None:
     """A terminal that knows ASCII alone gets an arrow of two signs."""
     assert changed_lines({"a": 1}, {"a": 2}, arrow="->") == ["~ a: 1 -> 2"]
+
+
+def test_too_deep_to_be_kept() -> None:
+    """Of what no writer can write it is told that it changed; all others go on."""
+    shown = Differences(lambda event: event.key.name, Paint())
+
+    def lines(name: str, value: object) -> list[str]:
+        return shown.change(WatchEvent(EventType.MODIFIED, {"metadata": {"name": name}, "x": value}))
+
+    assert [lines("deep", nested(50_000)) for _ in range(2)] == [["MODIFIED deep"]] * 2
+    assert [lines("a", value) for value in (1, 2)] == [["MODIFIED a"], ["MODIFIED a", "  ~ x: 1 → 2"]]
+    assert lines("deep", 1) == ["MODIFIED deep"]
+    assert lines("deep", 2) == ["MODIFIED deep", "  ~ x: 1 → 2"]
 
 
 def test_deep_objects() -> None:

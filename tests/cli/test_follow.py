@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import logging
 import threading
 from collections.abc import Iterator
@@ -73,6 +74,22 @@ def test_state_then_changes() -> None:
     with ScriptedServer([List("10", [pod("a", "5")])], script) as server, following(server) as events:
         assert list(itertools.islice(events, 4)) == ["ADDED a 5 initial", "SYNCED", "ADDED b 11", "MODIFIED a 12"]
     assert versions(server) == ["list", "10"]
+
+
+@pytest.mark.parametrize("value", [b"[" * 50_000 + b"]" * 50_000, b"7" * 6000], ids=["deep", "integer"])
+def test_undecodable(value: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    """An object that Python cannot read is left out with a word, but for its deletion; nothing else is missed."""
+    odd = json.dumps(pod("odd", "5")).encode()[:-1] + b',"x":%b}' % value
+    body = b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"10"},"items":[%b]}' % odd
+    lines = [b'{"type":"%b","object":%b}\n' % (kind, odd) for kind in (b"MODIFIED", b"DELETED")]
+    script = [Head(), Raw(lines[0].replace(b'"5"', b'"11"')), Raw(lines[1].replace(b'"5"', b'"12"')), Stall()]
+    listed = Http(200, body, {"Content-Type": "application/json"})
+    with ScriptedServer([listed], script) as server, following(server) as events:
+        assert list(itertools.islice(events, 2)) == ["SYNCED", "DELETED odd 12"]
+    told = [record.getMessage() for record in caplog.records if record.name == "kwsync.cli.follow"]
+    assert [message.split(" cannot be decoded")[0] for message in told] == [
+        f"pods: {kind} of an object is left out: default/odd" for kind in ("ADDED", "MODIFIED", "DELETED")
+    ]
 
 
 def test_resumes_after_a_clean_end() -> None:
