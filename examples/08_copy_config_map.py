@@ -42,6 +42,26 @@ def content(config_map: dict[str, Any]) -> dict[str, Any]:
     return {field: config_map[field] for field in ("data", "binaryData") if config_map.get(field)}
 
 
+def seen(written: dict[str, Any]) -> None:
+    """Wait for the cache to have a write, or the next call for this namespace could write again what it cannot see.
+
+    Where that takes too long, such a write ends in a conflict, and is tried again: late, but not wrong.
+    """
+    copies.store.wait_until(written["metadata"]["resourceVersion"], timeout=5)
+
+
+def remove(copy: dict[str, Any], namespace: str) -> None:
+    """Delete this copy, and no other of its name; it may be gone already without the cache knowing."""
+    this = {"uid": copy["metadata"]["uid"]}
+    try:
+        client.delete("configmaps", name, namespace, preconditions=this, cancel=controller.stopping)
+    except kwsync.WatchError as error:
+        if error.status_code != 404:
+            raise
+    else:
+        print("removed", namespace, flush=True)
+
+
 def reconcile(namespace: str) -> None:
     """Make one namespace as it has to be, whatever has happened there."""
     there = namespaces.store.get(namespace)
@@ -52,22 +72,20 @@ def reconcile(namespace: str) -> None:
     if wants and not leaving and master is not None:
         wanted = {"metadata": {"name": name, "labels": marked}, **content(master)}
         if copy is None:
-            client.create("configmaps", wanted, namespace, cancel=controller.stopping)
+            seen(client.create("configmaps", wanted, namespace, cancel=controller.stopping))
             print("created", namespace, flush=True)
         elif content(copy) != content(master):
             wanted["metadata"]["resourceVersion"] = copy["metadata"]["resourceVersion"]
-            client.replace("configmaps", wanted, namespace, cancel=controller.stopping)
+            seen(client.replace("configmaps", wanted, namespace, cancel=controller.stopping))
             print("updated", namespace, flush=True)
     elif copy is not None and not leaving:
-        seen = {"uid": copy["metadata"]["uid"]}
-        client.delete("configmaps", name, namespace, preconditions=seen, cancel=controller.stopping)
-        print("removed", namespace, flush=True)
+        remove(copy, namespace)
 
 
 controller = kwsync.Controller(reconcile, on_error=lambda key, error: print("error", key, error, flush=True))
-controller.watch(namespaces, own)
-controller.watch(original, everywhere)
-controller.watch(copies, where)
+controller.watch(namespaces, map=own)
+controller.watch(original, map=everywhere)
+controller.watch(copies, map=where)
 
 token = kwsync.CancelToken()
 signal.signal(signal.SIGTERM, lambda *_: token.set())

@@ -40,6 +40,7 @@ def is_news(event: kwsync.WatchEvent) -> bool:
     """What was there before anything happened is only remembered. Called before the first reconcile."""
     if event.initial and event.object is not None:
         reported[event.key] = state_of(event.object)
+        print("knows", event.key, flush=True)
     return not event.initial
 
 
@@ -61,7 +62,4 @@ controller.watch(pods, when=is_news)
 
 token = kwsync.CancelToken()
 signal.signal(signal.SIGTERM, lambda *_: token.set())
-with controller:
-    controller.wait_synced()
-    print("watching", len(reported), flush=True)
-    token.wait()
+controller.run(token)

@@ -16,21 +16,27 @@ for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, lambda *_: cancel.set())
 
 
+def say(line: str) -> None:
+    """In one piece, as several threads do it."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def work(leadership: kwsync.Leadership) -> None:
     """Runs while this process leads; returns when it is told to."""
-    print("leads with token", leadership.fencing, flush=True)
+    say(f"leads with token {leadership.fencing}")
     done = 0
     while not leadership.cancel.wait(0.1):
         if leadership.is_valid():  # before each step that must not be done by two
             done += 1
-    print("has ended after", done, "steps", flush=True)
+    say(f"has ended after {done} steps")
 
 
 elector = kwsync.LeaderElector(
     namespace=namespace,
     name="one-leader",
     identity=f"{identity}_{os.urandom(4).hex()}",  # unique to the process, also when the name comes again
-    on_new_leader=lambda leader: print("leader:", leader.partition("_")[0] or "nobody", flush=True),
-    on_error=lambda error: print("trouble:", error, flush=True),
+    on_new_leader=lambda leader: say(f"leader: {leader.partition('_')[0]}") if leader else None,
+    on_error=lambda error: say(f"trouble: {error}"),
 )
-print("end:", elector.lead(work, cancel), flush=True)
+say(f"end: {elector.lead(work, cancel)}")

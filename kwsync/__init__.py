@@ -11,6 +11,7 @@ asyncio anywhere.
 The rooms, from the ground up (each imports only what stands above it here):
 
     _starting                 Ctrl-C while the command line's modules are loaded
+    _micro_time               a moment as the API writes it
     errors, _events           the values: errors, events, the end of a stream
     _resources, _kinds        which resource is meant, and its path; the built-in kinds
     _selectors, _query        selectors, options, the query and the Accept header
@@ -49,15 +50,13 @@ The rooms, from the ground up (each imports only what stands above it here):
     mapping                   which keys an event is about, and which events count (public)
     _outcome                  what becomes of a key, by what reconcile says: Requeue, RetryAfter, TerminalError
     _working, _worker         one run of a controller; a thread that takes one key after another
+    _crew                     the workers of a controller through all its runs
     _controller               Controller
     _writes, _finalizers      change an object though others do, apply; what keeps an object from going
-    _event_documents, _event_series
+    _event_documents, _event_filters, _event_series
                               events as the API has them; what is written of them and when, without time or threads
     _recorder                 EventRecorder
-    _lease, _candidate        what stands in an election's Lease; what a candidate does next, without I/O or time
-    _announce, _term          whom an election tells; the leading work, and when it has to end
-    _campaign                 the loop that sends what a candidate says
-    _election                 LeaderElector
+    _election/                LeaderElector: one leader among several processes
     typing                    protocols to annotate with and to write fakes for
     testing/                  an API server in memory, and a server that follows a script, for tests without a cluster
     cli/, __main__            the command line, with the extra kwsync[cli]
@@ -83,9 +82,8 @@ from kwsync._watch import WatchStream, watch_resource
 from kwsync.errors import CancelledError, ConfigError, ErrorOrigin, ErrorType, KwsyncError, WatchError
 
 if TYPE_CHECKING:
-    from kwsync._campaign import ElectionEnd
     from kwsync._controller import Controller
-    from kwsync._election import LeaderElector
+    from kwsync._election import ElectionEnd, LeaderElector, Leadership
     from kwsync._finalizers import add_finalizer, has_finalizer, is_deleting, remove_finalizer
     from kwsync._handlers import HandlerRegistration
     from kwsync._informer import Informer
@@ -95,7 +93,6 @@ if TYPE_CHECKING:
     from kwsync._run import InformerStatus
     from kwsync._shared import SharedInformers
     from kwsync._store import Store
-    from kwsync._term import Leadership
     from kwsync._worker import ControllerMetrics
     from kwsync._worklist import QueueMetrics
     from kwsync._writes import apply, retry_on_conflict, update
@@ -161,13 +158,13 @@ __all__ = [
 _LATER = {
     "Controller": "_controller",
     "ControllerMetrics": "_worker",
-    "ElectionEnd": "_campaign",
+    "ElectionEnd": "_election",
     "EventRecorder": "_recorder",
     "HandlerRegistration": "_handlers",
     "Informer": "_informer",
     "InformerStatus": "_run",
     "LeaderElector": "_election",
-    "Leadership": "_term",
+    "Leadership": "_election",
     "QueueMetrics": "_worklist",
     "Requeue": "_outcome",
     "RetryAfter": "_outcome",

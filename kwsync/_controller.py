@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
-import weakref
-from contextlib import suppress
 from types import TracebackType
-from typing import Any, Generic
+from typing import Generic
 
-from kwsync._cancel import CancelToken, Gate, Guard, Interrupted, cancelled_by, check_cancel
+from kwsync._cancel import CancelToken, check_cancel
+from kwsync._crew import Crew
 from kwsync._informer import EXIT_SECONDS, Informer
 from kwsync._outcome import checked_seconds
 from kwsync._queue import WorkQueue
-from kwsync._run import deadline, seconds_left
-from kwsync._worker import ControllerMetrics, Reconcile, Worker
-from kwsync._working import FailureCallback, Failures, Run, Source, T
-from kwsync.mapping import Mapper, Predicate, own_key
+from kwsync._worker import ControllerMetrics, Reconcile, metrics_of
+from kwsync._working import FailureCallback, Failures, Feed, T
+from kwsync.mapping import Mapper, Predicate
 from kwsync.ratelimit import RateLimiter
 
 log = logging.getLogger("kwsync.controller")
@@ -27,9 +24,6 @@ GRACE_SECONDS = 30.0
 
 SYNC_SECONDS = 120.0
 """How long the caches may take to be filled, as in controller-runtime."""
-
-_controllers: weakref.WeakSet[Controller[Any]] = weakref.WeakSet()
-"""So that a forked child can let go of their threads."""
 
 
 class Controller(Generic[T]):
@@ -81,7 +75,8 @@ class Controller(Generic[T]):
 
     **Restarts.** After `stop` or `join` has returned True, `start` may be called again.
 
-    **Forks.** In a forked child nothing runs, and `start` raises; one that had not been started may be started there.
+    **Forks.** In a forked child nothing runs, and `start` raises. One that had not been started may be started there,
+    with the keys that were enqueued before the fork; a *queue* that it was given is better made in the child.
     """
 
     def __init__(
@@ -101,18 +96,14 @@ class Controller(Generic[T]):
             raise TypeError(f"workers must be a whole number, not {workers!r}")
         if workers < 1:
             raise ValueError(f"workers must be 1 or more, not {workers}")
+        if queue is not None and not isinstance(queue, WorkQueue):
+            raise TypeError(f"queue must be a kwsync.WorkQueue, not {type(queue).__name__}")
         if queue is not None and rate_limiter is not None:
             raise ValueError("a queue has its rate limiter: give one of the two")
         self._name = getattr(reconcile, "__name__", "controller") if name is None else name
-        self._given_queue = queue
-        self._limiter = rate_limiter
         self._sync_timeout = None if sync_timeout is None else checked_seconds(sync_timeout, "sync_timeout")
-        self._failures = Failures(f"controller {self._name}", on_error)
-        self._sources: list[Source] = []
-        threads = [f"kwsync-controller-{self._name}-{number}" for number in range(1, workers + 1)]
-        self._workers = [Worker(thread, reconcile, self._failures) for thread in threads]
-        self._run = self._new_run()
-        _controllers.add(self)
+        failures = Failures(f"controller {self._name}", on_error)
+        self._crew: Crew[T] = Crew(self._name, reconcile, workers, queue, rate_limiter, failures)
 
     def __repr__(self) -> str:
         now = self.metrics
@@ -121,7 +112,7 @@ class Controller(Generic[T]):
 
     # What there is to do
 
-    def watch(self, informer: Informer, map: Mapper | None = None, when: Predicate | None = None) -> None:  # noqa: A002
+    def watch(self, informer: Informer, *, map: Mapper | None = None, when: Predicate | None = None) -> None:  # noqa: A002
         """Work on what changes in the objects of *informer*; to be called before `start` (RuntimeError after it).
 
         *map* gives the keys of an event, None for the object's own; *when* says whether the event counts. Both are
@@ -131,25 +122,27 @@ class Controller(Generic[T]):
         about the one before. What either raises is told to *on_error*: the keys of an event whose *map* raised are
         lost, while a *when* that raised counts as true.
         """
-        if not isinstance(informer, Informer):
-            raise TypeError(f"watch takes a kwsync.Informer, not {type(informer).__name__}")
-        _check_callable("map", map)
-        _check_callable("when", when)
+        feed = Feed.checked(informer, map, when)
         if self.is_alive():
             raise RuntimeError("a Controller that runs takes no further informers: watch() comes before start()")
-        self._sources.append(Source(informer, map or own_key, when))
+        self._crew.feeds.append(feed)
 
-    def enqueue(self, key: T, after: float = 0.0) -> None:
-        """Work on this key, now or in some seconds, whether or not anything has changed. For any thread.
+    def enqueue(self, key: T, *, after: float = 0.0) -> None:
+        """Work on this key, now or *after* some seconds, whether or not anything has changed. For any thread.
 
-        Before the first `start` it waits for that; after a `stop` nothing happens until there is another.
+        Before the first `start` it waits for that; after a `stop` nothing happens until there is another. TypeError
+        and ValueError for *after* as for that of `Requeue`.
         """
-        self._run.queue.add_after(key, after)
+        seconds = checked_seconds(after, "after")
+        if seconds > 0:
+            self.queue.add_after(key, seconds)
+        else:
+            self.queue.add(key)  # which is no retry
 
     @property
     def queue(self) -> WorkQueue[T]:
         """The queue of the present run."""
-        return self._run.queue
+        return self._crew.run.queue
 
     # Life
 
@@ -158,15 +151,7 @@ class Controller(Generic[T]):
 
         RuntimeError while it runs, and in a child of the process that started it; what `Informer.start` raises.
         """
-        run = self._take_run()
-        try:
-            self._begin(run)
-        except BaseException:
-            run.end()
-            for worker in self._workers:
-                if not worker.thread.is_alive:
-                    run.leave(worker)
-            raise
+        self._crew.begin(self._crew.take_run(), self._sync_timeout)
 
     def run(self, cancel: threading.Event | None = None, *, deadline: float | None = GRACE_SECONDS) -> bool:
         """`start`, wait until *cancel* is set or another ends it, then `stop` within *deadline* seconds.
@@ -177,13 +162,14 @@ class Controller(Generic[T]):
         check_cancel(cancel)
         if cancel is not None and cancel.is_set():
             return True
-        ended = False
-        self.start()
-        run = self._run
+        run, ended = None, False
         try:
-            _wait_for_one(cancel, run.over)
+            run = self._crew.take_run()
+            self._crew.begin(run, self._sync_timeout)
+            run.wait(cancel)
         finally:
-            ended = self.stop(deadline)
+            if run is not None:
+                ended = self.stop(deadline)
         if run.failure is not None:
             raise run.failure
         return ended
@@ -194,24 +180,26 @@ class Controller(Generic[T]):
         True when nothing of it runs any more. False when something does: see `running`; it may be called again. What
         waits in the queue is dropped, and comes again with a `start` as all that there is does.
 
-        It sets `stopping` first of all. From any thread, a signal handler, or in a callback; inside of *reconcile* it
-        does not wait, and is False. Before a start it does nothing.
+        It sets `stopping` first of all. From any thread, a signal handler, or in a callback. It does not wait inside of
+        *reconcile*, where it is False, nor in a signal handler that runs in the middle of this thread's `enqueue` or
+        another call of the queue, which the workers may have to wait for: False if any of them has not ended yet.
+        Before a start it does nothing.
         """
-        run = self._run
+        run = self._crew.run
         if not run.has_begun or not run.is_ours:
             return True
         run.end()
-        return not self._is_own_thread() and self._join(run, deadline)
+        return not self._crew.is_own_thread() and self._crew.join(run, deadline)
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait, at most *timeout* seconds, until nothing of it runs any more, after a `stop` or an end by itself.
 
         True when that is so. RuntimeError inside of *reconcile*, which would wait for itself.
         """
-        if self._is_own_thread():
+        if self._crew.is_own_thread():
             raise RuntimeError("a worker cannot wait for its own end")
-        run = self._run
-        return not run.has_begun or not run.is_ours or self._join(run, timeout)
+        run = self._crew.run
+        return not run.has_begun or not run.is_ours or self._crew.join(run, timeout)
 
     def __enter__(self) -> Controller[T]:
         self.start()
@@ -220,7 +208,7 @@ class Controller(Generic[T]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if not self.stop(EXIT_SECONDS) and not self._is_own_thread():
+        if not self.stop(EXIT_SECONDS) and not self._crew.is_own_thread():
             log.warning("controller %s: still busy %s s after stop(), with %s", self._name, EXIT_SECONDS, self.running)
 
     # How it is
@@ -231,121 +219,27 @@ class Controller(Generic[T]):
 
         A `CancelledError` out of *reconcile* while it is set counts as no error.
         """
-        return self._run.stopping
+        return self._crew.run.stopping
 
     @property
     def running(self) -> list[T]:
         """The keys in the hands of workers at this moment."""
-        return [key for worker in self._workers for key in worker.keys.copy()]
+        return self._crew.keys
 
     def wait_synced(self, timeout: float | None = None) -> bool:
         """Wait until all caches are filled, so that work begins. False after *timeout* seconds, and when it ends."""
-        run = self._run
+        run = self._crew.run
         return run.has_begun and run.is_ours and run.ready.wait(timeout) and not run.stopping.is_set()
 
     def is_alive(self) -> bool:
         """Does a worker run in this process?"""
-        return any(worker.thread.is_alive for worker in self._workers)
+        return self._crew.alive > 0
 
     def healthy(self) -> bool:
         """Does it work (all workers, all caches filled, all informers healthy)? For a probe."""
-        run = self._run
-        works = run.ready.is_set() and not run.stopping.is_set() and run.is_ours
-        return (
-            works
-            and all(worker.thread.is_alive for worker in self._workers)
-            and all(source.informer.healthy() for source in self._sources)
-        )
+        return self._crew.is_healthy()
 
     @property
     def metrics(self) -> ControllerMetrics:
         """What it has done and is doing, as plain numbers."""
-        queue = self._run.queue.metrics
-        tallies = [worker.tally for worker in self._workers]
-        errors = sum(each.errors for each in tallies)
-        terminal = sum(each.terminal_errors for each in tallies)
-        reconciles = sum(each.reconciles for each in tallies)
-        return ControllerMetrics(
-            workers=sum(worker.thread.is_alive for worker in self._workers),
-            running=len(self.running),
-            reconciles=reconciles,
-            successes=reconciles - errors,
-            requeues=sum(each.requeues for each in tallies),
-            errors=errors,
-            retries=errors - terminal,
-            terminal_errors=terminal,
-            longest_running=queue.longest_running,
-            queue=queue,
-        )
-
-    # Inside
-
-    def _new_run(self) -> Run[T]:
-        queue = WorkQueue(self._limiter, name=self._name) if self._given_queue is None else self._given_queue
-        return Run(queue, self._workers)
-
-    def _take_run(self) -> Run[T]:
-        """A run that nobody has begun; RuntimeError where it is not the time for it."""
-        run = self._run
-        if run.has_begun:
-            self._check_restart(run)
-            run = self._run = run.following(self._new_run())
-        if not run.take():
-            raise RuntimeError("this Controller is being started already")
-        return run
-
-    def _check_restart(self, run: Run[T]) -> None:
-        if not run.is_ours:
-            raise RuntimeError("this Controller was started before a fork: make a new one in the child")
-        if self.is_alive() or not run.has_ended:
-            ending = f"is still ending, busy with {self.running}: join() it first"
-            raise RuntimeError(f"this Controller {ending if run.has_ended else 'runs already'}")
-        if self._given_queue is not None and self._given_queue.is_shut_down:
-            raise RuntimeError("the queue that this Controller was given is shut down: make a new Controller")
-
-    def _begin(self, run: Run[T]) -> None:
-        for source in self._sources:
-            run.watch(source, self._failures)
-        first, *others = self._workers
-        first.start(run, lambda: run.wait_for_caches(self._sync_timeout))
-        for worker in others:
-            worker.start(run)
-
-    def _join(self, run: Run[T], timeout: float | None) -> bool:
-        end = deadline(timeout)
-        if not all([worker.thread.join(seconds_left(end)) for worker in self._workers]):  # noqa: C419 - each is asked
-            return False
-        if run.stopping.is_set():
-            run.finish()  # where it was stopped in the middle of its start, nobody has done it yet
-        return run.join(end)
-
-    def _is_own_thread(self) -> bool:
-        return any(worker.thread.is_current() for worker in self._workers)
-
-    def _abandon(self) -> None:
-        for worker in self._workers:
-            worker.thread.abandon()
-            worker.keys.clear()
-        if self._run.has_begun or self._given_queue is None:
-            self._run.abandon(WorkQueue(self._limiter, name=self._name))
-
-
-def _check_callable(name: str, function: object) -> None:
-    if function is not None and not callable(function):
-        raise TypeError(f"{name} must be callable, not {type(function).__name__}")
-
-
-def _wait_for_one(*events: threading.Event | None) -> None:
-    """Until one of two is set."""
-    guard, (first, second) = Guard(), events
-    with suppress(Interrupted), cancelled_by(guard, first), cancelled_by(guard, second):
-        guard.wait(Gate())
-
-
-def _forget_after_fork() -> None:
-    for controller in list(_controllers):
-        controller._abandon()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_after_fork)
+        return metrics_of(self._crew.workers, self.queue.metrics)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, timezone
 from typing import Any, NamedTuple
+
+from kwsync._micro_time import micro_time, microseconds
 
 TYPES = ("Normal", "Warning")
 
@@ -127,7 +128,7 @@ def event(happened: Occurrence, who: Source, name: str, series: Mapping[str, Any
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
         "metadata": {"name": name, "namespace": namespace_of(happened)},
-        "eventTime": micro_time(happened.at),
+        "eventTime": micro_time(microseconds(happened.at)),
         "reportingController": who.component,
         "reportingInstance": who.instance,
         "action": happened.action,
@@ -142,13 +143,7 @@ def event(happened: Occurrence, who: Source, name: str, series: Mapping[str, Any
 
 def series(count: int, last: float) -> dict[str, Any]:
     """How often it has happened, and when the last time; also the merge patch that says so."""
-    return {"series": {"count": count, "lastObservedTime": micro_time(last)}}
-
-
-def micro_time(seconds: float) -> str:
-    """A MicroTime: exactly six digits behind the second, or the server answers 400."""
-    moment = datetime.fromtimestamp(seconds, timezone.utc)
-    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    return {"series": {"count": count, "lastObservedTime": micro_time(microseconds(last))}}
 
 
 def cut(note: str) -> str:

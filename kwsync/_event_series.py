@@ -2,10 +2,7 @@
 
 The rules are those of client-go's two recorders. Of the one for events.k8s.io (B173): the first of several equal events
 is written, the second starts a series and is written, more are only counted; the count is written every 30 minutes, and
-when the series has ended. Of the one for core/v1: the spam filter (B171), and that events which differ in nothing but
-their notes become one (B170). client-go's newer recorder has neither: it takes all notes of one reason for the same
-event, and as a note cannot be changed any more, only the first can be read for ever. Here another note is another
-event, and the two filters bound how many. They limit what is written, and a repetition that is counted costs nothing.
+when the series has ended. Of the one for core/v1: the two filters, see `_event_filters`.
 
 What waits to be written is tried in its order, one at a time: a server that is away is away for all of it. Meanwhile
 events are still counted, so that repetitions need no room.
@@ -16,42 +13,14 @@ from __future__ import annotations
 import enum
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import attrs
 
-from kwsync._event_documents import Occurrence, Source, cut, event, event_name, namespace_of, series
+from kwsync._event_documents import Occurrence, Source, event, event_name, namespace_of, series
+from kwsync._event_filters import Filters, Limits
 
 NEVER = float("inf")
-
-COMBINED = "(combined from similar events): "
-
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
-
-@attrs.frozen(kw_only=True)
-class Limits:
-    """How much and how often; times in seconds. The defaults are client-go's."""
-
-    waiting: int = 1000
-    """Events that wait to be written (B167)."""
-    remembered: int = 4096
-    """Series, and the same number of objects for each of the two filters."""
-    burst: int = 25
-    refill: float = 300.0
-    """Writes of one type about one object at once, and how long until there may be one more (B171)."""
-    similar: int = 10
-    similar_within: float = 600.0
-    """From so many different notes on, with no longer a pause between them, they are one event (B170)."""
-    refresh: float = 1800.0
-    """How old the count of a series may be on the server."""
-    idle: float = 360.0
-    """A series without a repetition for so long has ended (B173)."""
-    tries: int = 12
-    pause: float = 10.0
-    jitter: float = 0.25
-    """How often something is tried, how long after each other, and by how much longer by chance (B172, B173)."""
 
 
 class Verdict(enum.Enum):
@@ -90,35 +59,6 @@ class _Series:
     waits: bool = False
 
 
-@attrs.define(eq=False)
-class _Bucket:
-    tokens: float
-    at: float
-
-
-@attrs.define(eq=False)
-class _Notes:
-    at: float
-    known: set[int] = attrs.field(factory=set)
-
-
-class _Lately(Generic[K, V]):
-    """What was used last; of more than so many the one that was used least recently is forgotten."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._held: OrderedDict[K, V] = OrderedDict()
-
-    def use(self, key: K, new: Callable[[], V]) -> V:
-        held = self._held
-        if key not in held:
-            held[key] = new()
-            if len(held) > self._most:
-                held.popitem(last=False)
-        held.move_to_end(key)
-        return held[key]
-
-
 class EventSeries:
     """All that one recorder knows. Its caller lets no two threads in at the same time.
 
@@ -132,8 +72,7 @@ class EventSeries:
         self._limits = limits = limits or Limits()
         self._series: OrderedDict[Hashable, _Series] = OrderedDict()  # in the order of their last repetitions
         self._waiting: deque[_Series] = deque()
-        self._buckets: _Lately[Hashable, _Bucket] = _Lately(limits.remembered)
-        self._notes: _Lately[Hashable, _Notes] = _Lately(limits.remembered)
+        self._filters = Filters(limits)
         self._refresh_at = NEVER
         self._retry_at = -NEVER
         self._failures = 0
@@ -160,14 +99,14 @@ class EventSeries:
     def observe(self, happened: Occurrence, now: float) -> Verdict:
         """Count an event."""
         self._ripen(now)
-        happened, key = self._told_apart(happened, now)
+        happened, key = self._filters.told_apart(happened, now)
         known = self._series.get(key)
         if known is not None:
             self._repeat(key, known, happened, now)
             return Verdict.REPEATED
         if len(self._waiting) >= self._limits.waiting:
             return Verdict.FULL
-        if not self._may_write(happened, now):
+        if not self._filters.may_write(happened, now):
             return Verdict.SPAM
         self._begin(key, happened, now)
         return Verdict.NEW
@@ -216,33 +155,6 @@ class EventSeries:
         while self._series:
             self._end_oldest()
 
-    def _told_apart(self, happened: Occurrence, now: float) -> tuple[Occurrence, Hashable]:
-        """The event, maybe combined from similar ones, and what those have in common that are the same (B170)."""
-        about = happened.regarding.identity
-        similar = (about, happened.type, happened.reason)
-        notes = self._notes.use(similar, lambda: _Notes(now))
-        if now - notes.at > self._limits.similar_within:
-            notes.known.clear()
-        notes.at = now
-        mark = hash(happened.note)
-        if mark not in notes.known and len(notes.known) >= self._limits.similar - 1:
-            return happened._replace(note=cut(COMBINED + happened.note)), similar
-        notes.known.add(mark)
-        related = happened.related and happened.related.identity
-        return happened, (*similar, happened.note, happened.action, related)
-
-    def _may_write(self, happened: Occurrence, now: float) -> bool:
-        """One more about this object; False if there were too many (B171)."""
-        limits = self._limits
-        about = (happened.regarding.identity, happened.type)
-        bucket = self._buckets.use(about, lambda: _Bucket(limits.burst, now))
-        bucket.tokens = min(limits.burst, bucket.tokens + max(0.0, now - bucket.at) / limits.refill)
-        bucket.at = now
-        if bucket.tokens < 1:
-            return False
-        bucket.tokens -= 1
-        return True
-
     def _begin(self, key: Hashable, happened: Occurrence, now: float) -> None:
         # Never the same time twice, however coarse the clock is and whether or not it was set back.
         self._stamp = max(self._stamp + 1, int(happened.at * 1e9))
@@ -259,7 +171,7 @@ class EventSeries:
         known.last = max(known.last, happened.at)
         known.observed = now
         self._series.move_to_end(key)
-        if known.count == 2 and not known.waits and self._may_write(happened, now):
+        if known.count == 2 and not known.waits and self._filters.may_write(happened, now):
             self._queue(known)
 
     def _ripen(self, now: float) -> None:

@@ -49,7 +49,7 @@ class ObjectKey(NamedTuple):
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
-def _metadata_of(document: object) -> dict[str, Any]:
+def metadata_of(document: object) -> dict[str, Any]:
     """The metadata that names an object: its own, or that of a Table's first row; never fails."""
     if not isinstance(document, dict):
         return {}
@@ -67,18 +67,18 @@ def _string(value: object) -> str:
 
 def key_of(document: object) -> ObjectKey:
     """Namespace and name of an object (of a Table: of its first row); never fails, and is empty where there is none."""
-    metadata = _metadata_of(document)
+    metadata = metadata_of(document)
     return ObjectKey(_string(metadata.get("namespace")), _string(metadata.get("name")))
 
 
 def uid_of(document: object) -> str:
     """``metadata.uid`` (of a Table: of its first row); empty where there is none."""
-    return _string(_metadata_of(document).get("uid"))
+    return _string(metadata_of(document).get("uid"))
 
 
 def labels_of(document: object) -> dict[str, str]:
     """``metadata.labels`` (of a Table: of its first row); empty where there are none."""
-    labels = _metadata_of(document).get("labels")
+    labels = metadata_of(document).get("labels")
     return labels if isinstance(labels, dict) else {}
 
 
@@ -153,7 +153,7 @@ def resource_version_of(document: dict[str, Any]) -> str | None:
     metadata = document.get("metadata")
     version = metadata.get("resourceVersion") if type(metadata) is dict else None
     if not version and document.get("kind") == "Table":
-        version = _metadata_of(document).get("resourceVersion")
+        version = metadata_of(document).get("resourceVersion")
     return sendable_version(version)
 
 
@@ -166,5 +166,5 @@ def sendable_version(value: object) -> str | None:
 
 def ends_initial_events(document: dict[str, Any]) -> bool:
     """Does this bookmark carry the annotation that ends the initial events? (In a Table it sits in the row.)"""
-    annotations = _metadata_of(document).get("annotations")
+    annotations = metadata_of(document).get("annotations")
     return isinstance(annotations, dict) and annotations.get(INITIAL_EVENTS_END) == "true"

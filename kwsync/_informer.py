@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from types import TracebackType
 
+from kwsync import _clock
 from kwsync._backoff import Backoff
 from kwsync._cache import Cache
 from kwsync._callbacks import ErrorCallback, EventCallback
@@ -25,7 +26,7 @@ from kwsync._packing import Packing
 from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector
 from kwsync._reporter import Reporter
 from kwsync._resources import Resource
-from kwsync._run import InformerStatus, Run, Source, deadline, seconds_left, status_of
+from kwsync._run import InformerStatus, Run, Source, status_of
 from kwsync._single import SingleThread
 from kwsync._store import Store
 from kwsync.errors import ErrorOrigin, WatchError, local_error
@@ -234,8 +235,9 @@ class Informer:
         """
         if self._is_own_thread():
             raise RuntimeError("a callback cannot wait for its own end")
-        end = deadline(timeout)
-        return self._reader.join(timeout) and all(handler.join(seconds_left(end)) for handler in self._hub.handlers)
+        end = _clock.deadline(timeout)
+        ended = self._reader.join(timeout)
+        return ended and all(handler.join(_clock.seconds_left(end)) for handler in self._hub.handlers)
 
     def __enter__(self) -> Informer:
         self.start()
@@ -245,11 +247,11 @@ class Informer:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.stop()
-        self._leave(deadline(EXIT_SECONDS))
+        self._leave(_clock.deadline(EXIT_SECONDS))
 
     def _leave(self, end: float | None) -> None:
         """Wait, except in a callback."""
-        if not self._is_own_thread() and not self.join(seconds_left(end)):
+        if not self._is_own_thread() and not self.join(_clock.seconds_left(end)):
             log.warning("%s: a callback has been busy for %s s since stop()", self._name, EXIT_SECONDS)
 
     def __repr__(self) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from kwsync import _clock
+
 
 class Latch:
     """Opens once. Who waits is let go with False when nobody is there any more who could open it."""
@@ -27,8 +29,9 @@ class Latch:
 
     def wait(self, timeout: float | None) -> bool:
         """True when it has come; False after *timeout* seconds, or without hope."""
+        left = _clock.seconds_left(_clock.deadline(timeout))
         with self._changed:
-            self._changed.wait_for(lambda: self.is_open or not self._is_hopeful(), timeout)
+            self._changed.wait_for(lambda: self.is_open or not self._is_hopeful(), left)
             return self.is_open
 
     def abandon(self) -> None:

@@ -7,6 +7,9 @@ is kept by the getters, too: one of those who wait, the keeper, does so only unt
 `WorkQueue.shut_down` takes no lock at all, so that a signal handler may call it whatever the main thread is doing. The
 lock is re-entrant, so that the handler may also add. In all steps a wake-up comes before what it is for: who is
 woken finds the lock taken, and looks when the step is done, even if an exception has cut it short.
+
+Who has made another wait for the lock gives way before its next step. Otherwise they pass the lock to and fro for each
+single item, as each finds it taken again: one of them has the lock, and the other the interpreter.
 """
 
 from __future__ import annotations
@@ -24,9 +27,10 @@ from kwsync._cancel import Gate
 from kwsync._delays import NEVER
 from kwsync._worklist import NothingReady, QueueMetrics, WorkList
 from kwsync.errors import KwsyncError
-from kwsync.ratelimit import RateLimiter, default_rate_limiter
+from kwsync.ratelimit import RateLimiter, checked_limiter, default_rate_limiter
 
 T = TypeVar("T", bound=Hashable)
+R = TypeVar("R")
 
 
 class ShutDown(KwsyncError):
@@ -85,6 +89,8 @@ class WorkQueue(Generic[T]):
     so after an item was taken: then nobody has it and it stays in process, so let handlers shut down in place of
     raising. Make the queue after a fork, in the process that uses it.
 
+    TypeError for arguments of another kind.
+
     Args:
         rate_limiter: how long `add_rate_limited` delays; see `kwsync.ratelimit`. It is asked without any lock held.
             None: client-go's (5 ms, doubled at each failure of an item up to 1,000 s; all items 10 a second, 100 at
@@ -101,15 +107,29 @@ class WorkQueue(Generic[T]):
         name: str = "",
         clock: Callable[[], float] = _clock.monotonic,
     ) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"name must be a string, not {type(name).__name__}")
+        if not callable(clock):
+            raise TypeError(f"clock must be callable, not {type(clock).__name__}")
         self.name = name
         self._clock = clock
-        self._limiter = default_rate_limiter(clock=clock) if rate_limiter is None else rate_limiter
-        self._lock = threading.RLock()
+        self._given_limiter = None if rate_limiter is None else checked_limiter(rate_limiter)
         self._work: WorkList[T] = WorkList()
+        self._closed = False
+        self.renew()
+
+    def renew(self) -> None:
+        """Strictly private: in a forked child, where nobody else is. What waits stays, whoever had the lock."""
+        given = self._given_limiter
+        self._limiter = default_rate_limiter(clock=self._clock) if given is None else given
+        self._lock = threading.RLock()
         self._waiters: deque[Gate] = deque()
         self._keeper: Gate | None = None
         self._drainers: deque[Gate] = deque()
-        self._closed = False
+        self._asking: list[int] = []
+        self._turn: list[None] = []
+        """Of who has last come to the lock; to be compared by identity alone."""
+        self._moment = Gate()
 
     def __repr__(self) -> str:
         now = self.metrics
@@ -126,11 +146,14 @@ class WorkQueue(Generic[T]):
 
     def add(self, item: T) -> None:
         """Let *item* wait, unless it does already; after `shut_down` nothing happens."""
+        turn = self._turn = []
         with self._lock:
             if not self._closed:
                 if self._waiters or self._keeper is not None:
                     self._wake_for(item)
                 self._work.add(item, self._clock())
+        if self._turn is not turn:
+            self._give_way()
 
     def add_after(self, item: T, delay: float, *, replace: bool = False) -> None:
         """`add` it in *delay* seconds (0 or less: now). ValueError for a delay without end.
@@ -159,15 +182,15 @@ class WorkQueue(Generic[T]):
     def add_rate_limited(self, item: T) -> None:
         """`add_after` as many seconds as the rate limiter says, which counts this as one more failure of the item."""
         if not self._closed:
-            self.add_after(item, self._limiter.when(item))
+            self.add_after(item, self._ask(self._limiter.when, item))
 
     def forget(self, item: T) -> None:
         """Tell the rate limiter that the item is well: its next failure is the first. It is no `done`."""
-        self._limiter.forget(item)
+        self._ask(self._limiter.forget, item)
 
     def retries(self, item: T) -> int:
         """How often the item was added rate-limited since it was forgotten."""
-        return self._limiter.retries(item)
+        return self._ask(self._limiter.retries, item)
 
     # Working
 
@@ -177,21 +200,29 @@ class WorkQueue(Generic[T]):
         Waits for one, *timeout* seconds at most; None: for ever. Raises `queue.Empty` when the time is over, and
         `ShutDown` when the queue was shut down and nothing waits in it any more.
         """
+        turn = self._turn = []
         try:
             with self._lock:
-                return self._work.take(self._clock())
+                item = self._work.take(self._clock())
         except NothingReady:
             pass
-        return self._wait_and_take(None if timeout is None else _clock.monotonic() + timeout)
+        else:
+            if self._turn is not turn:
+                self._give_way()
+            return item
+        return self._wait_and_take(_clock.deadline(timeout))
 
     def done(self, item: T) -> None:
         """The item is finished: if it was added meanwhile, it waits again. ValueError if nobody has it."""
+        turn = self._turn = []
         with self._lock:
             if self._waiters or self._keeper is not None:
                 self._wake_for_again(item)
             self._work.finish(item, self._clock())
             if self._drainers and self._work.is_idle:
                 _open_all(self._drainers)
+        if self._turn is not turn:
+            self._give_way()
 
     def processing(self, timeout: float | None = None) -> Processing[T]:
         """`get` an item for the length of a ``with`` block, whose end is its `done`, also by an exception."""
@@ -210,6 +241,9 @@ class WorkQueue(Generic[T]):
         What is delayed is dropped. Without *drain* it returns at once. With it, it waits until all that was taken in
         is done, *timeout* seconds at most (None: for ever, if there is no worker or one never calls `done`), or until
         another `shut_down` without *drain*. True if nothing waits any more and nothing is in process.
+
+        In a signal handler or a finalizer that runs in the middle of a call of this queue, it never waits: who works
+        may need what that call holds.
         """
         self._closed = True
         self._work.drop_delays()
@@ -217,10 +251,10 @@ class WorkQueue(Generic[T]):
         keeper = self._keeper
         if keeper is not None:
             keeper.open()
-        if drain:
-            self._wait_until_idle(timeout)
-        else:
+        if not drain:
             _open_all(self._drainers)
+        elif not self.is_used_here():
+            self._wait_until_idle(timeout)
         return self._work.is_idle
 
     @property
@@ -229,7 +263,29 @@ class WorkQueue(Generic[T]):
         with self._lock:
             return self._work.metrics(self.name, self._clock())
 
+    def is_used_here(self) -> bool:
+        """Strictly private: is this thread in the middle of a step, or asking the rate limiter?
+
+        That can be so in a signal handler or a finalizer alone. Whoever waits there for those who work would wait for
+        ever, as they may need a lock that this thread has.
+        """
+        return threading.get_ident() in self._asking or _is_owned(self._lock)
+
     # Waiting
+
+    def _give_way(self) -> None:
+        """Let those run who have come to the lock meanwhile: nobody opens this gate."""
+        self._moment.wait(1e-6)
+
+    def _ask(self, question: Callable[[T], R], item: T) -> R:
+        """What the limiter answers; it may have locks of its own."""
+        me = threading.get_ident()
+        try:
+            self._asking.append(me)
+            return question(item)
+        finally:
+            with suppress(ValueError):  # a handler has raised before it was there
+                self._asking.remove(me)
 
     def _delay(self, item: T, delay: float, replace: bool) -> None:
         now = self._clock()
@@ -239,7 +295,7 @@ class WorkQueue(Generic[T]):
         if self._closed:  # meanwhile, by a thread that had nothing to drop yet
             self._work.drop_delays()
 
-    def _wait_and_take(self, deadline: float | None) -> T:
+    def _wait_and_take(self, end: float | None) -> T:
         while True:
             gate = Gate()
             try:
@@ -249,7 +305,7 @@ class WorkQueue(Generic[T]):
                         return self._work.take(self._clock())
                     if self._closed:
                         raise ShutDown(f"the work queue {self.name!r} was shut down")
-                    seconds = self._seconds_to_wait(gate, deadline)
+                    seconds = self._seconds_to_wait(gate, end)
                 gate.wait(seconds)
             finally:
                 with self._lock:
@@ -271,16 +327,15 @@ class WorkQueue(Generic[T]):
         if self._work.has_order or (self._keeper is None and self._work.next_due < NEVER):
             self._wake_one()
 
-    def _seconds_to_wait(self, gate: Gate, deadline: float | None) -> float | None:
-        """How long the owner of the gate may wait, None for ever; `queue.Empty` when its deadline has passed."""
-        limits = []
-        if deadline is not None:
-            limits.append(deadline - _clock.monotonic())
-            if limits[0] <= 0:
-                raise queue.Empty
-        if self._keeper is gate and self._work.next_due < NEVER:
-            limits.append(self._work.next_due - self._clock())
-        return min(limits, default=None)
+    def _seconds_to_wait(self, gate: Gate, end: float | None) -> float | None:
+        """How long the owner of the gate may wait, None for ever; `queue.Empty` when it is the end."""
+        left = _clock.seconds_left(end)
+        if left is not None and left <= 0:
+            raise queue.Empty
+        if self._keeper is not gate or self._work.next_due >= NEVER:
+            return left
+        due = self._work.next_due - self._clock()
+        return due if left is None else min(left, due)
 
     def _wake_for(self, item: T) -> None:
         if not self._work.is_waiting(item) and not self._work.is_processing(item):
@@ -317,6 +372,15 @@ class WorkQueue(Generic[T]):
         finally:
             with suppress(ValueError):
                 self._drainers.remove(gate)
+
+
+def _is_owned(lock: threading.RLock) -> bool:
+    """Has this thread got it? A condition asks the lock before it does what it is told, here nothing."""
+    try:
+        threading.Condition(lock).notify(0)
+    except RuntimeError:
+        return False
+    return True
 
 
 def _open_all(gates: deque[Gate]) -> None:

@@ -6,11 +6,13 @@ import logging
 import os
 import platform
 import random
+import sys
 import uuid
 import weakref
 from collections import Counter, deque
 from collections.abc import Mapping
 from contextlib import suppress
+from operator import length_hint
 from types import TracebackType
 from typing import Any
 
@@ -18,7 +20,8 @@ from kwsync import _clock
 from kwsync._cancel import CancelToken, Gate
 from kwsync._client import Client
 from kwsync._event_documents import WORD_BYTES, Occurrence, occurrence, source
-from kwsync._event_series import NEVER, EventSeries, Limits, Verdict, Write
+from kwsync._event_filters import Limits
+from kwsync._event_series import NEVER, EventSeries, Verdict, Write
 from kwsync._resources import Resource
 from kwsync._single import SingleThread
 from kwsync.errors import CancelledError, ErrorOrigin, WatchError
@@ -43,6 +46,24 @@ _chance = random.SystemRandom()  # which forked children do not share
 _recorders: weakref.WeakSet[EventRecorder] = weakref.WeakSet()
 
 
+class _Tally:
+    """A count that all threads and signal handlers may raise at once: each step is one operation of the interpreter."""
+
+    _MOST = sys.maxsize
+
+    def __init__(self) -> None:
+        self._left = iter(range(self._MOST))
+
+    def count(self) -> None:
+        """One more."""
+        next(self._left)
+
+    @property
+    def total(self) -> int:
+        """How many there were."""
+        return self._MOST - length_hint(self._left)
+
+
 class EventRecorder:
     """Writes events about objects, which ``kubectl describe`` and ``kubectl events`` show.
 
@@ -52,6 +73,10 @@ class EventRecorder:
     `event` only takes note, in microseconds, and a daemon thread writes. What cannot be written is dropped, and the log
     (``kwsync.events``) says so: events are for people, and no program may depend on them. Servers forget them, too,
     after an hour unless told otherwise.
+
+    What waits is bounded: 1,000 events that were told and that the thread has not looked at yet, 1,000 new ones that
+    are to be written, and the counts of events that are written already, 4,096 at most. An event that finds no room is
+    dropped.
 
     Equal events become one with a count: the first two are written at once, then the count every 30 minutes, and when
     there was none for 6 minutes. From the tenth different note on within 10 minutes, events that are equal otherwise
@@ -96,7 +121,7 @@ class EventRecorder:
     @property
     def dropped(self) -> int:
         """How many events were told and are not written: too many at once or about one object, refused, given up."""
-        return self._missed + self._lost
+        return self._turned_away.total + self._full + self._lost
 
     def event(
         self,
@@ -120,14 +145,15 @@ class EventRecorder:
             action: what was done, in one word; None: the reason, since servers want one.
             related: a second object that has to do with it.
 
-        False where it was dropped at once: 1,000 wait already, or the recorder is closed. ValueError and TypeError for
-        what servers would refuse.
+        False where it was dropped at once: the thread has not looked at 1,000 yet, or the recorder is closed. (True
+        does not say that it will be written: see the limits above.) ValueError and TypeError for what servers would
+        refuse.
         """
         happened = occurrence(regarding, reason, note, type, action, related, _clock.wall())
         if self._closing:
             return False
         if len(self._intake) >= LIMITS.waiting:  # the thread tells the log, which is no place for a signal handler
-            self._missed += 1
+            self._turned_away.count()
             return False
         self._intake.append(happened)
         self._gate.open()
@@ -155,7 +181,8 @@ class EventRecorder:
         self._gate = Gate()
         self._stop = CancelToken()
         self._series = EventSeries(self._who, _random_name, LIMITS)
-        self._missed = self._missed_told = self._lost = 0
+        self._turned_away = _Tally()
+        self._full = self._missed_told = self._lost = 0  # which the thread alone writes
         self._tell_at = -NEVER
         self._cut_short = False
 
@@ -209,13 +236,14 @@ class EventRecorder:
     def _take_in(self, now: float) -> None:
         """What was told since the last time; no more, so that who tells all the time does not keep it from writing."""
         verdicts = Counter(self._series.observe(self._intake.popleft(), now) for _ in range(len(self._intake)))
-        self._missed += verdicts[Verdict.FULL]
+        self._full += verdicts[Verdict.FULL]
         if verdicts[Verdict.SPAM]:
             self._lose(verdicts[Verdict.SPAM], "were too many about one object", level=logging.INFO)
-        if self._missed > self._missed_told and (now >= self._tell_at or self._stop.is_set()):
-            missed, self._missed_told = self._missed - self._missed_told, self._missed
+        missed = self._turned_away.total + self._full
+        if missed > self._missed_told and (now >= self._tell_at or self._stop.is_set()):
+            news, self._missed_told = missed - self._missed_told, missed
             self._tell_at = now + _TELL_SECONDS
-            self._say(logging.WARNING, f"{missed} events dropped: {LIMITS.waiting} waited already")
+            self._say(logging.WARNING, f"{news} events dropped: {LIMITS.waiting} waited already")
 
     def _lose(self, count: int, how: str, why: object = None, level: int = logging.WARNING) -> None:
         self._lost += count

@@ -8,7 +8,6 @@ from typing import Protocol
 
 import attrs
 
-from kwsync import _clock
 from kwsync._cache import Cache
 from kwsync._records import Change, Page
 from kwsync.errors import WatchError
@@ -84,16 +83,6 @@ class Run:
         if self.is_ours:
             self.stopping = True
             self.source.interrupt()
-
-
-def deadline(timeout: float | None) -> float | None:
-    """When a wait that begins now is over; None for never."""
-    return None if timeout is None else _clock.monotonic() + timeout
-
-
-def seconds_left(end: float | None) -> float | None:
-    """Of a wait that is over at *end*; None for no end."""
-    return None if end is None else max(0.0, end - _clock.monotonic())
 
 
 def status_of(run: Run | None, cache: Cache, last_error: WatchError | None) -> InformerStatus:

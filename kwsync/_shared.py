@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
+from kwsync import _clock
 from kwsync._backoff import Backoff
 from kwsync._callbacks import ErrorCallback
 from kwsync._client import Client
@@ -16,7 +17,6 @@ from kwsync._informer import EXIT_SECONDS, Informer
 from kwsync._intake import Transform
 from kwsync._query import MAX_LINE_BYTES, FieldSelector, LabelSelector, Selection
 from kwsync._resources import Resource, parse_or_defer
-from kwsync._run import deadline, seconds_left
 from kwsync._selectors import label_selector as label_text
 
 
@@ -122,10 +122,10 @@ class SharedInformers:
 
         Which one it is, the ``status`` of each tells.
         """
-        end, informers = deadline(timeout), self.informers
+        end, informers = _clock.deadline(timeout), self.informers
         if not all(informer.status.running for informer in informers):
             return False
-        return all(informer.wait_synced(seconds_left(end)) for informer in informers)
+        return all(informer.wait_synced(_clock.seconds_left(end)) for informer in informers)
 
     def stop(self) -> None:
         """Stop all of them, and return at once."""
@@ -134,8 +134,8 @@ class SharedInformers:
 
     def join(self, timeout: float | None = None) -> bool:
         """As `Informer.join`, for all of them together."""
-        end = deadline(timeout)
-        return all([informer.join(seconds_left(end)) for informer in self.informers])  # noqa: C419 - each is asked
+        end = _clock.deadline(timeout)
+        return all([informer.join(_clock.seconds_left(end)) for informer in self.informers])  # noqa: C419 - each is asked
 
     def __enter__(self) -> SharedInformers:
         try:
@@ -152,7 +152,7 @@ class SharedInformers:
 
     def _leave(self) -> None:
         self.stop()
-        end = deadline(EXIT_SECONDS)
+        end = _clock.deadline(EXIT_SECONDS)
         for informer in self.informers:
             informer._leave(end)
 

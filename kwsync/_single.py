@@ -32,11 +32,11 @@ class _Turn:
 
     def join(self, timeout: float | None) -> bool:
         """Wait for the end; also of a thread that is only about to start, which Python's own cannot be asked to."""
-        end = None if timeout is None else _clock.monotonic() + timeout
+        end = _clock.deadline(timeout)
         with self._changed:
-            over = self._changed.wait_for(lambda: self._is_over, timeout)
+            over = self._changed.wait_for(lambda: self._is_over, _clock.seconds_left(end))
         if over and self.thread.ident is not None:
-            self.thread.join(None if end is None else max(0.0, end - _clock.monotonic()))
+            self.thread.join(_clock.seconds_left(end))
             return not self.thread.is_alive()
         return over
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Generic
 
@@ -11,7 +11,7 @@ import attrs
 from kwsync._outcome import Outcome, Requeue, of_error, of_result
 from kwsync._queue import ShutDown
 from kwsync._single import SingleThread
-from kwsync._working import Failures, Run, T
+from kwsync._working import ControllerRun, Failures, T
 from kwsync._worklist import QueueMetrics
 from kwsync.errors import CancelledError
 
@@ -67,6 +67,26 @@ class ControllerMetrics:
     queue: QueueMetrics
 
 
+def metrics_of(workers: Sequence[Worker[Any]], queue: QueueMetrics) -> ControllerMetrics:
+    """The numbers of all of them."""
+    tallies = [worker.tally for worker in workers]
+    errors = sum(each.errors for each in tallies)
+    terminal = sum(each.terminal_errors for each in tallies)
+    reconciles = sum(each.reconciles for each in tallies)
+    return ControllerMetrics(
+        workers=sum(worker.thread.is_alive for worker in workers),
+        running=sum(len(worker.keys) for worker in workers),
+        reconciles=reconciles,
+        successes=reconciles - errors,
+        requeues=sum(each.requeues for each in tallies),
+        errors=errors,
+        retries=errors - terminal,
+        terminal_errors=terminal,
+        longest_running=queue.longest_running,
+        queue=queue,
+    )
+
+
 class Worker(Generic[T]):
     """One thread, through all runs of its controller."""
 
@@ -78,11 +98,11 @@ class Worker(Generic[T]):
         self._reconcile = reconcile
         self._failures = failures
 
-    def start(self, run: Run[T], prepare: Callable[[], None] = lambda: None) -> None:
+    def start(self, run: ControllerRun[T], prepare: Callable[[], None] = lambda: None) -> None:
         """Call *prepare* on the thread, then work until the run is stopping."""
         self.thread.start(lambda: self._work(run, prepare))
 
-    def _work(self, run: Run[T], prepare: Callable[[], None]) -> None:
+    def _work(self, run: ControllerRun[T], prepare: Callable[[], None]) -> None:
         try:
             self._prepare(run, prepare)
             run.ready.wait()
@@ -92,14 +112,14 @@ class Worker(Generic[T]):
         finally:
             run.leave(self)
 
-    def _prepare(self, run: Run[T], prepare: Callable[[], None]) -> None:
+    def _prepare(self, run: ControllerRun[T], prepare: Callable[[], None]) -> None:
         try:
             prepare()
         except BaseException as error:  # noqa: BLE001 - whatever it is, the others must not wait for ever
             self._failures(None, error)
             run.fail(error)
 
-    def _take_one(self, run: Run[T]) -> None:
+    def _take_one(self, run: ControllerRun[T]) -> None:
         try:
             with run.queue.processing() as key:
                 if not run.stopping.is_set():
@@ -109,7 +129,7 @@ class Worker(Generic[T]):
         except BaseException as raised:  # noqa: BLE001 - say, the user has called done(): the worker lives on
             self._failures(None, raised)
 
-    def _handle(self, run: Run[T], key: T) -> None:
+    def _handle(self, run: ControllerRun[T], key: T) -> None:
         self.keys.append(key)
         try:
             outcome = self._outcome(run, key)
@@ -121,8 +141,8 @@ class Worker(Generic[T]):
         finally:
             self.keys.clear()
 
-    def _outcome(self, run: Run[T], key: T) -> Outcome | None:
-        """None for a call that `Run.stopping` has cancelled: that is no failure, and nothing comes again."""
+    def _outcome(self, run: ControllerRun[T], key: T) -> Outcome | None:
+        """None for a call that `ControllerRun.stopping` has cancelled: that is no failure, and nothing comes again."""
         try:
             return of_result(self._reconcile(key))
         except BaseException as raised:  # noqa: BLE001 - SystemExit, too: only stop() ends a worker
@@ -130,7 +150,7 @@ class Worker(Generic[T]):
                 return None
             return of_error(raised)
 
-    def _settle(self, run: Run[T], key: T, outcome: Outcome) -> None:
+    def _settle(self, run: ControllerRun[T], key: T, outcome: Outcome) -> None:
         """Forget the key's failures, or let it come again. What a limiter of the user's raises loses no key."""
         queue: Any = run.queue
         try:

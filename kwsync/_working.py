@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 import attrs
 
-from kwsync._cancel import POLL_SECONDS, CancelToken
+from kwsync import _clock
+from kwsync._cancel import POLL_SECONDS, CancelToken, Gate, Guard, Interrupted, cancelled_by
 from kwsync._events import WatchEvent
 from kwsync._handlers import HandlerRegistration
 from kwsync._informer import Informer
 from kwsync._queue import WorkQueue
-from kwsync._run import deadline, seconds_left
 from kwsync.errors import ErrorOrigin, WatchError, local_error
-from kwsync.mapping import Mapper, Predicate, keys_for
+from kwsync.mapping import Mapper, Predicate, keys_for, own_key
 
 log = logging.getLogger("kwsync.controller")
 
@@ -54,12 +55,22 @@ class Failures:
 
 
 @attrs.frozen(eq=False)
-class Source:
+class Feed:
     """An informer, and what of it is whose work."""
 
     informer: Informer
     mapper: Mapper
     when: Predicate | None
+
+    @classmethod
+    def checked(cls, informer: Informer, mapper: Mapper | None, when: Predicate | None) -> Feed:
+        """As the user gives it, with None for an object's own key; TypeError for what is of another kind."""
+        if not isinstance(informer, Informer):
+            raise TypeError(f"watch takes a kwsync.Informer, not {type(informer).__name__}")
+        for name, function in (("map", mapper), ("when", when)):
+            if function is not None and not callable(function):
+                raise TypeError(f"{name} must be callable, not {type(function).__name__}")
+        return cls(informer, mapper or own_key, when)
 
     def fill(self, queue: WorkQueue[Any], failures: Failures, event: WatchEvent) -> None:
         """Add the keys of an event. A predicate that raises counts as true, so that nothing is lost by it."""
@@ -72,13 +83,13 @@ class Source:
 
     def _counts(self, event: WatchEvent, failures: Failures) -> bool:
         try:
-            return self.when is None or self.when(event)
+            return self.when is None or bool(self.when(event))
         except BaseException as raised:  # noqa: BLE001 - as above
             failures(None, raised)
             return True
 
 
-class Run(Generic[T]):
+class ControllerRun(Generic[T]):
     """From one start to its end."""
 
     def __init__(self, queue: WorkQueue[T], workers: Sequence[object]) -> None:
@@ -95,7 +106,7 @@ class Run(Generic[T]):
         self._started: list[Informer] = []
         self._working = dict.fromkeys(workers)
         self._chances = [True]
-        self._next: dict[str, Run[T]] = {}
+        self._next: dict[str, ControllerRun[T]] = {}
         self._pid = os.getpid()
 
     @property
@@ -113,6 +124,12 @@ class Run(Generic[T]):
         """Is it told to end, or over?"""
         return self.stopping.is_set() or self.over.is_set()
 
+    def wait(self, cancel: threading.Event | None) -> None:
+        """Until *cancel* is set, or nothing is worked on any more."""
+        guard = Guard()
+        with suppress(Interrupted), cancelled_by(guard, cancel), cancelled_by(guard, self.over):
+            guard.wait(Gate())
+
     def take(self) -> bool:
         """True for the first who asks, which is atomic, and who then begins it."""
         self._pid = os.getpid()
@@ -121,17 +138,17 @@ class Run(Generic[T]):
         except IndexError:
             return False
 
-    def following(self, run: Run[T]) -> Run[T]:
+    def following(self, run: ControllerRun[T]) -> ControllerRun[T]:
         """The one after it: *run*, or that of who has asked before."""
         return self._next.setdefault("run", run)
 
-    def watch(self, source: Source, failures: Failures) -> None:
+    def watch(self, feed: Feed, failures: Failures) -> None:
         """Fill the queue from it, and start its informer if it does not run."""
 
         def fill(event: WatchEvent) -> None:
-            source.fill(self.queue, failures, event)
+            feed.fill(self.queue, failures, event)
 
-        informer = source.informer
+        informer = feed.informer
         self.watched.append((informer, informer.add_handler(fill, fill, fill)))
         if not informer.status.running:
             self._started.append(informer)  # before it is so, for what is started must be ended
@@ -140,11 +157,11 @@ class Run(Generic[T]):
 
     def wait_for_caches(self, timeout: float | None) -> None:
         """Until the queue has all keys there are, or it is stopping; `WatchError` naming what does not come."""
-        end = deadline(timeout)
+        end = _clock.deadline(timeout)
         if self.stopping.is_set():
             return  # from now on, whoever ends it finds all registrations, and lets go of who waits for them
         for informer, registration in self.watched:
-            if not (registration.wait_synced(seconds_left(end)) and self._wait_for_state(informer, end)):
+            if not (registration.wait_synced(_clock.seconds_left(end)) and self._wait_for_state(informer, end)):
                 if not self.stopping.is_set():
                     raise _not_synced(informer, timeout)
                 return
@@ -156,7 +173,7 @@ class Run(Generic[T]):
         As a rule it is there. Where somebody else has started the informer anew, nothing but time wakes us.
         """
         while not informer.wait_synced(POLL_SECONDS):
-            if self.stopping.is_set() or not informer.status.running or seconds_left(end) == 0:
+            if self.stopping.is_set() or not informer.status.running or _clock.seconds_left(end) == 0:
                 return False
         return True
 
@@ -192,8 +209,8 @@ class Run(Generic[T]):
     def join(self, end: float | None) -> bool:
         """Wait until no informer of its own runs and none of its handlers is being called; False in one of these."""
         try:
-            handlers = [registration.join(seconds_left(end)) for _, registration in self.watched.copy()]
-            return all(handlers) and all([informer.join(seconds_left(end)) for informer in self._started.copy()])  # noqa: C419 - each is asked
+            handlers = [registration.join(_clock.seconds_left(end)) for _, registration in self.watched.copy()]
+            return all(handlers) and all([informer.join(_clock.seconds_left(end)) for informer in self._started.copy()])  # noqa: C419 - each is asked
         except RuntimeError:
             return False
 

@@ -19,7 +19,7 @@ from kwsync._backoff import Backoff
 from kwsync._cancel import DeadlinePassed, Gate, Guard, Interrupted, cancelled_by, check_cancel
 from kwsync._client import Client
 from kwsync._resources import Resource
-from kwsync.errors import CancelledError, ErrorOrigin, ErrorType, WatchError
+from kwsync.errors import WatchError, cancelled
 
 T = TypeVar("T")
 
@@ -201,6 +201,10 @@ class Tries:
     def of(cls, attempts: int, backoff: Backoff, timeout: float | None, cancel: threading.Event | None) -> Tries:
         """Checked, from now on."""
         check_cancel(cancel)
+        if isinstance(attempts, bool) or not isinstance(attempts, int):
+            raise TypeError(f"attempts must be a whole number, not {attempts!r}")
+        if not isinstance(backoff, Backoff):
+            raise TypeError(f"backoff must be a kwsync.Backoff, not {type(backoff).__name__}")
         if attempts < 1:
             raise ValueError(f"attempts must be 1 or more, not {attempts!r}")
         if timeout is not None and not 0 < timeout < threading.TIMEOUT_MAX:
@@ -217,7 +221,7 @@ class Tries:
         failures = 0
         while True:
             if self.cancel is not None and self.cancel.is_set():
-                raise _cancelled()
+                raise cancelled()
             try:
                 return attempt()
             except WatchError as error:
@@ -234,12 +238,8 @@ class Tries:
         except DeadlinePassed:
             return False
         except Interrupted:
-            raise _cancelled() from None
+            raise cancelled() from None
         return True
-
-
-def _cancelled() -> CancelledError:
-    return CancelledError(error_type=ErrorType.SYSTEM_ERROR, origin=ErrorOrigin.NETWORK, message="cancelled")
 
 
 def _changed(found: Object, change: Callable[[Object], Mapping[str, Any] | None]) -> Object:

@@ -18,7 +18,7 @@ from typing import Any
 
 import attrs
 
-from kwsync._events import EventType, ObjectKey, WatchEvent, key_of, labels_of, resource_version_of
+from kwsync._events import EventType, ObjectKey, WatchEvent, key_of, labels_of, metadata_of, resource_version_of
 from kwsync._matching import label_matcher
 from kwsync._resources import Resource
 from kwsync._selectors import LabelSelector
@@ -77,7 +77,7 @@ def owner_of(resource: str | Resource, *, controller: bool = True) -> Mapper:
 
 
 def _owner_references(document: object) -> list[dict[str, Any]]:
-    references = _metadata(document).get("ownerReferences")
+    references = metadata_of(document).get("ownerReferences")
     return [each for each in references if isinstance(each, dict)] if isinstance(references, list) else []
 
 
@@ -94,10 +94,10 @@ def generation_changed(event: WatchEvent) -> bool:
 
     Where the objects have no generation (ConfigMaps, Secrets), each change counts. (For controller-runtime none does.)
     """
-    generation = _metadata(event.object).get("generation")
+    generation = metadata_of(event.object).get("generation")
     if generation is None:
         return version_changed(event)
-    return not _is_change(event) or generation != _metadata(event.old_object).get("generation")
+    return not _is_change(event) or generation != metadata_of(event.old_object).get("generation")
 
 
 def labels_changed(event: WatchEvent) -> bool:
@@ -141,13 +141,8 @@ def _is_change(event: WatchEvent) -> bool:
     return event.type is EventType.MODIFIED and event.old_object is not None
 
 
-def _metadata(document: object) -> dict[str, Any]:
-    found = document.get("metadata") if isinstance(document, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
 def _annotations(document: object) -> object:
-    return _metadata(document).get("annotations") or {}
+    return metadata_of(document).get("annotations") or {}
 
 
 # For the controller

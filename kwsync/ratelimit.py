@@ -109,6 +109,10 @@ class FastThenSlow(_Counting):
 
     def __init__(self, fast: float, slow: float, attempts: int, *, remember: int = REMEMBERED) -> None:
         super().__init__(remember)
+        if isinstance(attempts, bool) or not isinstance(attempts, int):
+            raise TypeError(f"attempts must be a whole number, not {attempts!r}")
+        if attempts < 0:
+            raise ValueError(f"attempts must be 0 or more, not {attempts}")
         self._fast, self._slow = _seconds(fast), _seconds(slow)
         self._attempts = attempts
 
@@ -155,7 +159,7 @@ class LongestOf:
     def __init__(self, *limiters: RateLimiter) -> None:
         if not limiters:
             raise ValueError("LongestOf needs at least one limiter")
-        self._limiters = limiters
+        self._limiters = tuple(map(checked_limiter, limiters))
 
     def when(self, item: Hashable, /) -> float:
         """Ask all; the longest of their waits, in seconds."""
@@ -175,7 +179,7 @@ class AtMost:
     """What another limiter says, but never more than *cap* seconds (B139)."""
 
     def __init__(self, limiter: RateLimiter, cap: float) -> None:
-        self._limiter = limiter
+        self._limiter = checked_limiter(limiter)
         self._cap = _seconds(cap)
 
     def when(self, item: Hashable, /) -> float:
@@ -194,6 +198,13 @@ class AtMost:
 def default_rate_limiter(*, clock: Callable[[], float] = _clock.monotonic) -> RateLimiter:
     """client-go's default for controllers (B135): an item's own growing wait, or the turn of a shared bucket."""
     return LongestOf(Exponential(), TokenBucket(clock=clock))
+
+
+def checked_limiter(value: RateLimiter) -> RateLimiter:
+    """TypeError for what is no limiter, such as a class of them."""
+    if isinstance(value, type) or not isinstance(value, RateLimiter):
+        raise TypeError(f"a rate limiter has the methods when, forget and retries; {value!r} does not")
+    return value
 
 
 def _seconds(value: float) -> float:

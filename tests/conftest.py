@@ -33,6 +33,8 @@ SLOW = (
     "tests/cli/test_serve.py",
     "tests/cli/test_several.py",
     "tests/cli/test_timeout.py",
+    "tests/credentials/test_nothing_leaks.py",
+    "tests/test_migration.py",
 )
 """Many seconds in all, and hardly anything that differs from one Python to another."""
 

@@ -19,8 +19,9 @@ import attrs
 import pytest
 
 import kwsync
-from kwsync.testing import ApiServer
+from kwsync.testing import ApiServer, Fault
 from tests.controlplane.server import ControlPlane
+from tests.keeping.support import wait_until
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 LIMIT = 30  # seconds: an example that takes longer hangs
@@ -273,7 +274,7 @@ def test_reports_pods(place: Place, environment: dict[str, str]) -> None:
     path = collection(place.namespace, "pods")
     place.request("POST", path, pod("first"))
     with running(environment, "09_report_pods.py", place.namespace) as example:
-        example.until("watching 1")
+        example.until(f"knows {place.namespace}/first")
         place.request("POST", path, pod("second"))
         example.until(f"created {place.namespace}/second Pending 0")
         place.request("PATCH", f"{path}/first/status", {"status": {"phase": "Running"}})
@@ -286,6 +287,26 @@ def test_reports_pods(place: Place, environment: dict[str, str]) -> None:
 
         assert example.end(signal.SIGTERM) == 0
     assert len(example.lines) == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("08_copy_config_map.py", ("default", "it", "label")),
+        ("09_report_pods.py", ("default",)),
+        ("10_sqlite.py", (":memory:", "default")),
+    ],
+)
+def test_ends_while_all_is_forbidden(api_server: ApiServer, tmp_path: Path, name: str, arguments: tuple[str]) -> None:
+    """A controller whose caches are never filled, as its user may not list, ends at once when it is told to."""
+    api_server.fail_every(1, Fault.answer(403))
+    path = tmp_path / "config"
+    path.write_text(json.dumps(api_server.kubeconfig()))
+    environment = {**os.environ, "KUBECONFIG": str(path), "PYTHONPATH": str(EXAMPLES.parent)}
+    with running(environment, name, *arguments) as example:
+        wait_until(lambda: bool(api_server.requests), "a request", LIMIT)
+        example.process.send_signal(signal.SIGTERM)
+        assert example.process.wait(LIMIT / 3) == 0
 
 
 def test_keeps_a_database(place: Place, environment: dict[str, str], tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def controlling(client: kwsync.Client, pods: kwsync.Informer) -> kwsync.Controll
 
     controller: kwsync.Controller[kwsync.ObjectKey] = kwsync.Controller(reconcile, workers=4, on_error=failed)
     controller.watch(pods, map=owner_of("replicasets"), when=any_of(generation_changed, lambda event: event.initial))
-    controller.watch(pods, lambda event: [event.key])
+    controller.watch(pods, map=lambda event: [event.key])
     with controller:
         controller.enqueue(kwsync.ObjectKey("default", "a"), after=0.5)
     ended: bool = controller.run(kwsync.CancelToken(), deadline=5)

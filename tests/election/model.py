@@ -10,8 +10,9 @@ from typing import Any
 
 import attrs
 
-from kwsync._candidate import Candidate, Moment, Step
-from kwsync._lease import Rules, record_of, version_of
+from kwsync._election._candidate import Candidate, Moment, Step
+from kwsync._election._lease import Rules, record_of
+from kwsync._events import resource_version_of
 
 Document = dict[str, Any]
 
@@ -37,7 +38,8 @@ class Stored:
             return (self, 409) if self.lease is not None else self._write(step.document)
         if self.lease is None:
             return self, 404
-        return self._write(step.document) if version_of(step.document) == version_of(self.lease) else (self, 409)
+        is_current = resource_version_of(step.document) == resource_version_of(self.lease)
+        return self._write(step.document) if is_current else (self, 409)
 
     def _write(self, document: Document) -> tuple[Stored, Document]:
         version = self.version + 1

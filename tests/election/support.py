@@ -7,11 +7,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kwsync import CancelToken, Client, ElectionEnd, LeaderElector, Leadership, WatchError
+import pytest
+
+from kwsync import CancelToken, Client, ElectionEnd, LeaderElector, Leadership, WatchError, _call, _clock
 from kwsync.testing import ApiServer
 from tests.keeping.support import AT_ONCE, LIMIT, wait_until
 
-__all__ = ["AT_ONCE", "BRIEF", "LIMIT", "PATH", "QUICK", "Notes", "Running", "holder", "running", "spec", "wait_until"]
+__all__ = [
+    "AT_ONCE",
+    "BRIEF",
+    "LIMIT",
+    "PATH",
+    "QUICK",
+    "Later",
+    "Notes",
+    "Running",
+    "holder",
+    "running",
+    "spec",
+    "wait_until",
+]
 
 QUICK: dict[str, Any] = {"lease_duration": 3, "renew_deadline": 2.0, "retry_period": 0.03}
 """Many renewals in a short time, and a busy machine loses nothing."""
@@ -32,6 +47,16 @@ def holder(server: ApiServer) -> str:
     """Who stands in it; empty without one."""
     leases = server.list("leases", "default")
     return str(leases[0]["spec"].get("holderIdentity", "")) if leases else ""
+
+
+class Later:
+    """A clock that is ahead by so many seconds."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.seconds = 0.0
+        real = _clock.monotonic
+        for room in (_clock, _call):
+            monkeypatch.setattr(room, "monotonic", lambda: real() + self.seconds)
 
 
 class Notes:

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwsync import LeaderElector
-from kwsync._candidate import Candidate, Moment, Purpose, Step, Term
-from kwsync._lease import Rules, changed_lease, held_spec, micro_time, new_lease, record_of
+from kwsync._election._candidate import Candidate, Moment, Purpose, Step, Term
+from kwsync._election._lease import Rules, changed_lease, held_spec, new_lease, record_of
+from kwsync._micro_time import micro_time, microseconds
 from tests.election.model import Document, Stored, rules_of, run_round, tell
 
 NAMES: dict[str, Any] = {"namespace": "default", "name": "lead", "identity": "a"}
@@ -81,6 +82,13 @@ def test_b149_defaults() -> None:
         ({"namespace": ""}, ValueError),
         ({"name": ""}, ValueError),
         ({"stop_timeout": -1}, ValueError),
+        ({"stop_timeout": float("inf")}, ValueError),
+        ({"stop_timeout": float("nan")}, ValueError),
+        ({"stop_timeout": "x"}, TypeError),
+        ({"stop_timeout": True}, TypeError),
+        ({"stop_timeout": None}, TypeError),
+        ({"labels": ["x"]}, TypeError),
+        ({"labels": "x"}, TypeError),
         ({"identity": None}, TypeError),
         ({"lease_duration": "15"}, TypeError),
         ({"lease_duration": True}, TypeError),
@@ -260,6 +268,72 @@ def test_b156_renews_without_looking() -> None:
     assert candidate.term == Term(0, 12)
 
 
+@pytest.mark.parametrize("seconds", [0.0, 0.2])
+@pytest.mark.parametrize("code", [0, 401, 403, 409, 422, 429, 500, 503, 504])
+def test_few_requests_while_renewals_fail(code: int, seconds: float) -> None:
+    """B156: a leader whose renewals fail in any way asks less than ten times before its term is over.
+
+    What says that the Lease is another, or gone, is looked after at once, all else in the last round only.
+    """
+    candidate, now, purposes = Candidate(rules_of("a")), 0.0, list[str]()
+    stored = run_round(candidate, Stored(), 0)
+    while candidate.leads(now := now + candidate.pause(now, 0.5)):
+        step: Step | None = candidate.begin(at(now))
+        while step is not None:
+            purposes.append(step.purpose.value)
+            now += seconds
+            answer = stored.handle(step)[1] if step.purpose is Purpose.LOOK else code
+            step = tell(candidate, step, answer, at(now))
+    assert len(purposes) < 10
+    if code not in (409, 500):
+        assert purposes == ["renew", "renew", "renew", "renew", "look", "renew"]
+
+
+@given(st.lists(st.sampled_from([0, 404, 409, 500, None]), min_size=10, max_size=10), st.sampled_from("ntr"))
+def test_a_round_ends(codes: list[int | None], state: str) -> None:
+    """Whatever is answered, a round is no more than two tries: who says 409 for ever is not asked for ever."""
+    candidate, stored = Candidate(rules_of("a")), Stored()
+    if state != "n":
+        stored = run_round(candidate, stored, 0)
+    if state == "r":
+        candidate.resign()
+    step: Step | None = candidate.begin(at(1))
+    count = 0
+    while step is not None:
+        stored, answer = stored.handle(step)
+        step = tell(candidate, step, answer if codes[count] is None else codes[count] or 0, at(1))
+        count += 1
+    assert count <= 4
+
+
+@pytest.mark.parametrize("code", [404, 409, 500])
+def test_a_renewal_finds_it_deleted(code: int) -> None:
+    """A renewal of a deleted Lease creates it in the same round, whatever the server says to an update of what is not
+    there: kube-apiserver 500, others 404.
+    """
+    candidate = Candidate(rules_of("a"))
+    run_round(candidate, Stored(), 0)
+    look = candidate.failed(candidate.begin(at(2)), code, at(2))
+    assert look is not None
+    creation = candidate.failed(look, 404, at(2))
+    assert creation is not None
+    assert creation.is_new
+    assert written(creation)["leaseTransitions"] == 0
+
+
+def test_the_last_round_tries_all() -> None:
+    """Where there is time for one renewal only, a failure is not the end of it: it looks, and renews in that round."""
+    candidate = Candidate(rules_of("a", renew_deadline=2.5, lease_duration=3))
+    stored = run_round(candidate, Stored(), 0)
+    step = candidate.begin(at(2))
+    again = candidate.failed(step, 503, at(2))
+    assert again is not None
+    renewal = tell(candidate, again, stored.handle(again)[1], at(2))
+    assert renewal is not None
+    tell(candidate, renewal, stored.handle(renewal)[1], at(2))
+    assert candidate.term == Term(0, 4.5)
+
+
 def test_renewal_keeps_the_term() -> None:
     """A renewal changes the time of renewal alone."""
     candidate = Candidate(rules_of("a"))
@@ -401,6 +475,14 @@ def test_b162_times_have_microseconds(micros: int) -> None:
     moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
     assert len(text) == len("2026-01-01T00:00:00.000000Z")
     assert round(moment.timestamp() * 1_000_000) == micros
+
+
+@given(st.floats(0, 4e9), st.floats(0, 10))
+def test_times_are_cut_off(seconds: float, more: float) -> None:
+    """No time is later than it was, by more than what a float cannot tell; and a later one is never written earlier."""
+    assert -1 <= microseconds(seconds) - seconds * 1_000_000 <= 0
+    assert micro_time(microseconds(seconds)) <= micro_time(microseconds(seconds + more))
+    assert micro_time(microseconds(1.9999999)) == "1970-01-01T00:00:01.999999Z"
 
 
 def test_b162_keeps_what_others_wrote() -> None:

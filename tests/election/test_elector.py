@@ -11,11 +11,11 @@ from collections.abc import Iterator
 import pytest
 
 import kwsync
-from kwsync import CancelToken, Client, Cluster, ElectionEnd, LeaderElector, Leadership, WatchError, _clock
+from kwsync import CancelToken, Client, Cluster, ElectionEnd, LeaderElector, Leadership, WatchError, _threads
 from kwsync.errors import CancelledError, ErrorOrigin
 from kwsync.testing import ApiServer, Fault
 from tests.cancel.support import handling, in_child, interrupting
-from tests.election.support import AT_ONCE, BRIEF, LIMIT, PATH, Notes, holder, running, spec, wait_until
+from tests.election.support import AT_ONCE, BRIEF, LIMIT, PATH, Later, Notes, holder, running, spec, wait_until
 
 
 @pytest.fixture
@@ -42,12 +42,13 @@ def test_leads_and_gives_back(api_server: ApiServer, client: Client, notes: Note
         notes.wait("started")
         (leadership,) = notes.leaderships
         assert (leadership.fencing, leadership.is_valid(), leadership.cancel.is_set()) == (0, True, False)
+        assert 0 < leadership.until - time.monotonic() <= 2
         assert (elector.is_leader(), elector.leader) == (True, "a")
         assert holder(api_server) == "a"
         assert api_server.get("leases", "lead", "default")["metadata"]["labels"] == {"app": "x"}
         assert run.end() is ElectionEnd.CANCELLED
     assert notes.story == ["started", "told to end", "ended", "stopped True"]
-    assert (elector.is_leader(), leadership.is_valid()) == (False, False)
+    assert (elector.is_leader(), leadership.is_valid(), leadership.until) == (False, False, 0.0)
     assert (holder(api_server), spec(api_server)["leaseDurationSeconds"]) == ("", 1)
     assert notes.errors == []
 
@@ -58,6 +59,8 @@ def test_renews(api_server: ApiServer, client: Client, notes: Notes) -> None:
         notes.wait("started")
         api_server.wait_for_requests(30)
         assert [request.method for request in api_server.requests[2:30]] == ["PUT"] * 28
+        before = notes.leaderships[0].until
+        wait_until(lambda: notes.leaderships[0].until > before, "a renewal that moves the end on")
         assert notes.story == ["started"]
 
 
@@ -156,7 +159,7 @@ def test_b161_not_released_while_the_work_goes_on(api_server: ApiServer, client:
         elector.run()
     notes.may_end.set()
     notes.wait("ended")
-    wait_until(lambda: elector._work is None or elector._work.is_over, "the end of the work")
+    wait_until(elector.healthy, "the end of the work")
     assert elector.run(cancelled()) is ElectionEnd.CANCELLED
 
 
@@ -367,8 +370,8 @@ def test_lost_answers(api_server: ApiServer, client: Client, notes: Notes) -> No
     with running(notes.elector(client)) as run:
         notes.wait("started")
         assert notes.leaderships[0].fencing == 1
-        api_server.fail_next(Fault.drop(0), path=PATH, verb="update", times=3)
-        wait_until(lambda: len(notes.errors) >= 4, "four errors")
+        rule = api_server.fail_next(Fault.drop(0), path=PATH, verb="update", times=3)
+        wait_until(lambda: rule.hits == 3, "three lost answers")
         api_server.wait_for_requests(len(api_server.requests) + 10)
         assert notes.story == ["started"]
         run.end()
@@ -566,15 +569,6 @@ def test_without_a_client(notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None
 # By the clock
 
 
-class Later:
-    """A clock that is ahead by so many seconds."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.seconds = 0.0
-        real = _clock.monotonic
-        monkeypatch.setattr(_clock, "monotonic", lambda: real() + self.seconds)
-
-
 def test_b163_healthy_and_leading_by_the_clock(client: Client, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
     """B163: healthy, unless it leads and has not renewed for the lease and the tolerance. is_leader() goes by time."""
     clock, notes.may_end = Later(monkeypatch), threading.Event()
@@ -603,9 +597,10 @@ def test_forked(client: Client, notes: Notes) -> None:
         (leadership,) = notes.leaderships
 
         def look() -> list[object]:
-            return [elector.is_leader(), leadership.is_valid(), leadership.cancel.is_set(), elector.healthy()]
+            asked = [elector.is_leader(), leadership.is_valid(), leadership.cancel.is_set(), elector.healthy()]
+            return [*asked, leadership.until]
 
-        assert in_child(look) == [False, False, True, True]
+        assert in_child(look) == [False, False, True, True, 0.0]
         assert elector.is_leader()
 
         elector_of_child = notes.elector(client, "child", on_started=None, on_stopped=None)
@@ -640,8 +635,12 @@ def test_lead_again_after_a_loss(api_server: ApiServer, client: Client, notes: N
 
 
 def test_controller(api_server: ApiServer, client: Client, notes: Notes) -> None:
-    """A controller runs while it leads, and what it is doing then ends before the Lease is given back."""
+    """A controller runs while it leads, and what it is doing then ends before the Lease is given back.
+
+    It is made from the leadership, so that it can fence what it writes.
+    """
     held: list[str] = []
+    fences: list[int] = []
     working, go_on = threading.Event(), threading.Event()
 
     def reconcile(key: kwsync.ObjectKey) -> None:
@@ -649,9 +648,11 @@ def test_controller(api_server: ApiServer, client: Client, notes: Notes) -> None
         assert go_on.wait(LIMIT)
         held.append(f"{key} {holder(api_server)}")
 
-    def make() -> kwsync.Controller[kwsync.ObjectKey]:
+    def make(leadership: Leadership) -> kwsync.Controller[kwsync.ObjectKey]:
         controller: kwsync.Controller[kwsync.ObjectKey] = kwsync.Controller(reconcile)
         controller.watch(kwsync.Informer("configmaps", client=client, namespace="default"))
+        fences.append(leadership.fencing)
+        assert leadership.is_valid()
         return controller
 
     api_server.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one"}}, "default")
@@ -662,7 +663,7 @@ def test_controller(api_server: ApiServer, client: Client, notes: Notes) -> None
         assert holder(api_server) == "a"
         go_on.set()
         assert run.join() is ElectionEnd.CANCELLED
-    assert held == ["default/one a"]
+    assert (held, fences) == (["default/one a"], [0])
     assert holder(api_server) == ""
 
 
@@ -732,10 +733,10 @@ def test_no_thread_to_be_had(
 ) -> None:
     """Where the system has no thread for the work, the Lease is given back and run() raises OSError."""
 
-    def refuse(target: object, name: str) -> threading.Thread:
+    def refuse(thread: threading.Thread) -> None:
         raise OSError("no further thread")
 
-    monkeypatch.setattr("kwsync._term._threads.start_thread", refuse)
+    monkeypatch.setattr(_threads, "start", refuse)
     with pytest.raises(OSError, match="no further thread"):
         notes.elector(client, on_new_leader=None).run()
     assert holder(api_server) == ""

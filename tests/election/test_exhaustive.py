@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import attrs
 
-from kwsync._candidate import Candidate, Moment, Step
-from kwsync._lease import record_of, version_of
+from kwsync._election._candidate import Candidate, Moment, Step
+from kwsync._election._lease import record_of
+from kwsync._events import resource_version_of
 from tests.election.model import Document, Stored, rules_of, run_round, tell
 
 NOTHING = Stored()
@@ -26,9 +27,9 @@ class Player:
     def key(self) -> object:
         """What tells it from others."""
         own = self.candidate
-        stored = own._stored and version_of(own._stored)
+        stored = own._stored and resource_version_of(own._stored)
         parts = (own.term, own.claimed, own._resigning, own._seen, stored, own._last_micros)
-        answer = self.answer if isinstance(self.answer, int) or self.answer is None else version_of(self.answer)
+        answer = resource_version_of(self.answer) if isinstance(self.answer, dict) else self.answer
         return (*parts, step_key(self.sent), answer, step_key(self.lost))
 
 
@@ -55,7 +56,7 @@ def step_key(step: Step | None) -> object:
     """Of a request."""
     if step is None:
         return None
-    return (step.purpose, step.begun, step.is_new, step.is_fast, step.document and str(step.document))
+    return (step.purpose, step.begun, step.is_new, step.is_fast, step.is_second, step.document and str(step.document))
 
 
 def following(state: State) -> Iterator[State]:

@@ -79,9 +79,9 @@ class Processes:
         self._log = log
         self.running: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(self, identity: str) -> None:
+    def start(self, identity: str, how: str = "lead") -> None:
         """One more."""
-        command = [sys.executable, "-m", "tests.election.process", *self._arguments, identity, str(self._log)]
+        command = [sys.executable, "-m", "tests.election.process", how, *self._arguments, identity, str(self._log)]
         self.running[identity] = subprocess.Popen(command, cwd=ROOT)
 
     def signal(self, identity: str, number: signal.Signals) -> float:
@@ -119,6 +119,22 @@ class Processes:
             elif what == "ends" and before is not None:
                 found[identity, fencing] = attrs.evolve(before, end=min(before.end, at))
         return sorted(found.values(), key=lambda belief: belief.begin)
+
+    def check_one_at_a_time(self) -> None:
+        """At no moment two believed to lead; each term has a greater token; and all work was within its term."""
+        beliefs = self.beliefs()
+        for belief, after in itertools.pairwise(beliefs):
+            assert belief.end <= after.begin, beliefs
+            assert belief.fencing < after.fencing, beliefs
+        ends = {(belief.identity, belief.fencing): belief.end for belief in beliefs}
+        assert all(at < ends[identity, fencing] for identity, fencing, what, at, _ in self.lines() if what == "works")
+
+    def wait_for_work(self, belief: Belief, count: int) -> None:
+        """Until so many steps were done in a term."""
+        word = (belief.identity, belief.fencing, "works")
+        wait_until(
+            lambda: [line[:3] for line in self.lines()].count(word) >= count, f"{count} steps of {belief}", START
+        )
 
     def leader_after(self, fencing: int, limit: float) -> Belief:
         """Wait for a term with a greater token."""
@@ -171,7 +187,28 @@ def test_killed_and_stopped(processes: Processes) -> None:
     since = time.monotonic()
     assert processes.end() == [0, 0]
     print(f"ended after {time.monotonic() - since:.2f} s")
-    beliefs = processes.beliefs()
-    for belief, after in itertools.pairwise(beliefs):
-        assert belief.end <= after.begin, beliefs
-        assert belief.fencing < after.fencing, beliefs
+    processes.check_one_at_a_time()
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no process can be killed here")
+def test_controllers(processes: Processes, real_client: Client, real_namespace: str) -> None:
+    """Of two processes with a controller one works; when it is killed the other does, within the lease; never both.
+
+    SIGTERM ends the one that is left in good order: its controller first, then its Lease.
+    """
+    real_client.create("configmaps", {"metadata": {"name": "one"}}, real_namespace)
+    for identity in "ab":
+        processes.start(identity, "run_controller")
+    first = processes.leader_after(-1, START)
+    processes.wait_for_work(first, 20)
+    killed = processes.signal(first.identity, signal.SIGKILL)
+    processes.running.pop(first.identity).wait(LIMIT)
+    second = processes.leader_after(first.fencing, LIMIT)
+    assert second.identity != first.identity
+    assert second.begin - killed < 3 + 2.2 * 0.5 + SLACK
+    processes.wait_for_work(second, 20)
+    assert processes.end() == [0]
+    processes.check_one_at_a_time()
+    assert {line[0] for line in processes.lines() if line[2] == "works"} == {"a", "b"}
+    assert real_client.get("leases", "lead", real_namespace)["spec"].get("holderIdentity", "") == ""

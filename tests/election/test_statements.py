@@ -17,6 +17,7 @@ DIFFERENT = {
     "B151": "and a candidate is there at the moment at which the Lease of another is over",
     "B152": "a Lease that was seen and is deleted is created a lease later; its leader creates it anew, as it was",
     "B154": "each term counts as a transition, so that its token is its own",
+    "B156": "a failure that does not say that the Lease is another, or gone, is looked after in the last round only",
     "B157": "the belief to lead ends the deadline after the last good request was sent, and run() campaigns again",
     "B159": "on_stopped says whether it had led, and comes when the work has ended, or does not end in time",
     "B160": "not between a loss and the next campaign of the same run",

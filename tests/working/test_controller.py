@@ -21,7 +21,7 @@ from kwsync import (
     WorkQueue,
 )
 from kwsync._records import Change, Page
-from kwsync.mapping import all_of, generation_changed, labels_changed, owner_of
+from kwsync.mapping import all_of, generation_changed, labels_changed, own_key, owner_of
 from kwsync.ratelimit import Exponential
 from kwsync.testing import ApiServer, pod
 from tests.keeping.support import LIMIT, ByHand, added, by_hand, deleted, failure, in_background, modified, page
@@ -212,23 +212,29 @@ class TestErrors:
                 raise crash
             return [event.key.name]
 
-        def counts(event: WatchEvent) -> bool:
+        class Neither:
+            def __bool__(self) -> bool:
+                raise crash
+
+        def counts(event: WatchEvent) -> Any:
+            if event.key.name == "c":
+                return Neither()
             raise crash
 
         reconciler, failed, pods = Reconciler(), Failed(), ByHand()
         controller = quick(reconciler, on_error=failed)
-        controller.watch(pods, whose, counts)
+        controller.watch(pods, map=whose, when=counts)
         with started(controller):
-            pods.give(page("1", pod("a"), pod("b")))
-            assert reconciler.wait(1) == ["b"]
-            assert failed.told == [(None, crash)] * 3
+            pods.give(page("1", pod("a"), pod("b"), pod("c")))
+            assert sorted(reconciler.wait(2)) == ["b", "c"]
+            assert failed.told == [(None, crash)] * 4
         assert pods.errors == []
 
     def test_keys_that_are_none(self) -> None:
         """A key that cannot be one is reported."""
         failed, pods = Failed(), ByHand()
         controller = quick(Reconciler(), on_error=failed)
-        controller.watch(pods, lambda event: [["a list"]])  # type: ignore[list-item]
+        controller.watch(pods, map=lambda event: [["a list"]])  # type: ignore[list-item]
         with started(controller):
             pods.give(page("1", pod("a")))
             assert "unhashable" in str(failed.wait(1)[0][1])
@@ -282,7 +288,7 @@ class TestSources:
         events: list[str] = []
         reconciler, pods = Reconciler(), ByHand()
         controller = quick(reconciler)
-        controller.watch(pods, owner_of("replicasets"), all_of(generation_changed, labels_changed))
+        controller.watch(pods, map=owner_of("replicasets"), when=all_of(generation_changed, labels_changed))
         pods.add_handler(*[lambda event: events.append(str(event.type))] * 3)
         first, second = owned("u1", "old"), owned("u2", "new")
         with started(controller):
@@ -302,8 +308,8 @@ class TestSources:
         reconciler, pods, sets = Reconciler(), ByHand(), ByHand()
         controller = quick(reconciler)
         controller.watch(sets)
-        controller.watch(pods, lambda event: [ObjectKey("set of", event.key.name)])
-        controller.watch(pods, lambda event: event.key.name, when=lambda event: event.type is EventType.DELETED)
+        controller.watch(pods, map=lambda event: [ObjectKey("set of", event.key.name)])
+        controller.watch(pods, map=lambda event: event.key.name, when=lambda event: event.type is EventType.DELETED)
         with started(controller):
             sets.give(page("1", pod("s")))
             pods.give(page("1", pod("a")))
@@ -360,7 +366,7 @@ class TestSources:
                     raise ValueError("so that it comes again at once")
 
             controller = quick(reconcile, on_error=Failed())
-            controller.watch(maps, lambda event: "all")
+            controller.watch(maps, map=lambda event: "all")
             controller.enqueue("all")
             with started(controller):
                 wait_until(lambda: len(maps.store) == 4, "four maps")
@@ -550,6 +556,37 @@ def test_c1_metrics() -> None:
     assert (controller.metrics.reconciles, controller.metrics.queue.taken, controller.metrics.workers) == (7, 0, 0)
 
 
+BAD_SECONDS: list[tuple[type[Exception], Any]] = [
+    (ValueError, -1),
+    (ValueError, float("nan")),
+    (ValueError, float("inf")),
+    (TypeError, "x"),
+    (TypeError, True),
+    (TypeError, None),
+]
+
+
+@pytest.mark.parametrize(("kind", "after"), BAD_SECONDS)
+def test_enqueue_after_bad_seconds(kind: type[Exception], after: Any) -> None:
+    """They are refused as those of a Requeue are, and nothing waits."""
+    controller: Controller[Any] = quick(Reconciler())
+    with pytest.raises(kind, match="after"):
+        controller.enqueue("a", after=after)
+    with pytest.raises(TypeError, match="positional"):
+        controller.enqueue("a", 1)  # type: ignore[call-arg]
+    assert (controller.queue.metrics.depth, controller.queue.metrics.delayed) == (0, 0)
+
+
+def test_enqueue_is_no_retry() -> None:
+    """Only what is to come later is counted as one, as client-go counts."""
+    controller: Controller[Any] = quick(Reconciler())
+    for name in ("a", "b"):
+        controller.enqueue(name)
+    controller.enqueue("c", after=100)
+    numbers = controller.queue.metrics
+    assert (numbers.adds, numbers.delayed, numbers.retries) == (2, 1, 1)
+
+
 def test_bad_arguments(caplog: pytest.LogCaptureFixture) -> None:
     """What cannot work is refused by the call itself, and nothing is started."""
 
@@ -565,15 +602,23 @@ def test_bad_arguments(caplog: pytest.LogCaptureFixture) -> None:
         (ValueError, {"sync_timeout": -1}),
         (TypeError, {"sync_timeout": "5"}),
         (ValueError, {"queue": WorkQueue(), "rate_limiter": Exponential()}),
+        (TypeError, {"queue": "x"}),
+        (TypeError, {"rate_limiter": "x"}),
     ]
     for kind, options in bad:
         with pytest.raises(kind):
             Controller(**{"reconcile": reconcile, **options})
     controller: Controller[Any] = Controller(reconcile)
     pods = ByHand()
-    for arguments in ((5,), (pods, 5), (pods, None, 5)):
+    wrong: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+        ((5,), {}),
+        ((pods,), {"map": 5}),
+        ((pods,), {"when": 5}),
+        ((pods, own_key), {}),
+    ]
+    for arguments, named in wrong:
         with pytest.raises(TypeError):
-            controller.watch(*arguments)
+            controller.watch(*arguments, **named)
     with pytest.raises(TypeError):
         controller.run(5)  # type: ignore[arg-type]
     assert repr(controller) == "<Controller 'reconcile' not running: 0 in work, 0 waiting>"

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from kwsync import CancelToken, Controller, _controller, _worker, _working
+from kwsync import (
+    CancelToken,
+    Controller,
+    WorkQueue,
+    _controller,
+    _crew,
+    _delays,
+    _queue,
+    _worker,
+    _working,
+    _worklist,
+    ratelimit,
+)
 from kwsync.testing import pod
-from tests.keeping.support import LIMIT, ByHand, in_background, page, wait_until
+from tests.keeping.support import AT_ONCE, LIMIT, ByHand, in_background, page, wait_until
 from tests.keeping.test_interrupted import Interruption
-from tests.working.controllers import Reconciler, quick, started
+from tests.working.controllers import Held, Reconciler, quick, started
 
-FILES = {module.__file__ for module in (_controller, _worker, _working)}
+FILES = {module.__file__ for module in (_controller, _crew, _worker, _working)}
+QUEUE_FILES = {module.__file__ for module in (_queue, _worklist, _delays, ratelimit)}
 
 
 class Alarm(Exception):
@@ -105,3 +119,47 @@ def test_run_is_interrupted(act: str) -> None:
             interrupt()
 
     assert each_line(run, end) > 30
+
+
+STEPS: dict[str, Callable[[WorkQueue[Any]], object]] = {
+    "add": lambda work: work.add("new"),
+    "add_after": lambda work: work.add_after("new", 100),
+    "add_after no time": lambda work: work.add_after("new", 0, replace=True),
+    "cancel_delay": lambda work: work.cancel_delay("later"),
+    "add_rate_limited": lambda work: work.add_rate_limited("new"),
+    "forget": lambda work: work.forget("new"),
+    "retries": lambda work: work.retries("new"),
+    "len": len,
+    "metrics": lambda work: work.metrics,
+    "repr": repr,
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_stop_in_a_handler_while_the_queue_is_used(step: str) -> None:
+    """A handler stops it, for ever if need be, in the middle of what this thread does with the queue: where the worker
+    needs what this thread holds it does not wait, and is False; and the controller ends afterwards.
+    """
+    number, happened, answers = 0, True, set()
+    while happened:
+        held = Held(ValueError("it needs the limiter and the queue"))
+        controller = quick(Reconciler(held), on_error=lambda name, error: None)
+        controller.enqueue("later", after=100)
+        controller.enqueue("busy")
+        controller.start()
+        held.wait()
+
+        def stop() -> None:
+            held.go_on.set()  # noqa: B023
+            start = time.monotonic()
+            answers.add(controller.stop(LIMIT))  # noqa: B023
+            assert time.monotonic() - start < AT_ONCE
+
+        with Interruption(QUEUE_FILES, "line", number, stop) as interruption:
+            STEPS[step](controller.queue)
+        happened = interruption.happened
+        held.go_on.set()
+        assert controller.stop(LIMIT), f"line {number}"
+        number += 1
+    assert answers >= {False}
+    assert number > 1

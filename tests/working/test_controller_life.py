@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import threading
@@ -77,6 +78,8 @@ class TestStop:
         controller.enqueue("a")
         assert controller.run()
         assert reconciler.keys == []
+        numbers = controller.metrics
+        assert (numbers.queue.taken, numbers.queue.done, numbers.reconciles) == (1, 1, 0), "given back"
 
     def test_before_and_twice(self) -> None:
         """A stop before the start does nothing, and a second one neither."""
@@ -129,7 +132,7 @@ class TestStop:
 
         pods = ByHand()
         controller = quick(Reconciler())
-        controller.watch(pods, whose)
+        controller.watch(pods, map=whose)
         if not own:
             pods.start()
         controller.start()
@@ -474,6 +477,37 @@ class TestFork:
             controller.enqueue("b")
             assert reconciler.wait(1) == ["b"]
 
+    @pytest.mark.parametrize("taken", [False, True], ids=["lock free", "lock taken by another thread"])
+    def test_what_waits_before_the_start(self, taken: bool) -> None:
+        """What was enqueued before the fork, now or for later, waits in the child as in the parent, whoever had the
+        queue's lock at that moment.
+        """
+        reconciler = Reconciler()
+        controller: Controller[Any] = quick(reconciler)
+        for name in ("a", "b"):
+            controller.enqueue(name)
+        controller.enqueue("late", after=0.01)
+
+        def work() -> Any:
+            with started(controller):
+                return sorted(reconciler.wait(3))
+
+        ready, over = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            with controller.queue._lock:
+                ready.set()
+                assert over.wait(LIMIT)
+
+        with in_background(hold if taken else ready.set):
+            assert ready.wait(LIMIT)
+            try:
+                assert in_child(work) == ["a", "b", "late"]
+            finally:
+                over.set()
+        with started(controller):
+            assert sorted(reconciler.wait(3)) == ["a", "b", "late"]
+
     def test_inside_reconcile(self) -> None:
         """A reconcile that forks, and whose child comes back into the worker, takes nothing more in the child."""
         found: list[Any] = []
@@ -497,3 +531,12 @@ def test_healthy_with_a_server() -> None:
         with started(controller):
             wait_until(controller.healthy, "health")
         assert not controller.healthy()
+
+
+@pytest.mark.parametrize("seconds", [math.inf, 1e18])
+def test_without_an_end(seconds: float) -> None:
+    """A wait of any length is one."""
+    with started(quick(Reconciler())) as controller:
+        assert controller.wait_synced(seconds)
+        assert controller.stop(seconds)
+        assert controller.join(seconds)

@@ -86,7 +86,7 @@ def test_counts_pods(place: Place, request: pytest.FixtureRequest) -> None:
         reconcile, workers=4, rate_limiter=limiter, on_error=lambda key, error: errors.append(error)
     )
     controller.watch(sets)
-    controller.watch(pods, owner_of("replicasets"))
+    controller.watch(pods, map=owner_of("replicasets"))
     first, second = place.replica_set("first"), place.replica_set("second")
     place.pod("a", first)
     with controller:

@@ -6,9 +6,11 @@ import gc
 import queue
 import signal
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import attrs
 import pytest
@@ -16,6 +18,7 @@ import pytest
 from kwsync import CancelToken, ObjectKey, QueueMetrics, ShutDown, WorkQueue
 from kwsync._cancel import Gate
 from kwsync.ratelimit import Exponential
+from tests.keeping.support import AT_ONCE
 from tests.working.support import LIMIT, Clock, drained, in_background, new_queue, take, wait_for_getters, wait_until
 
 
@@ -302,6 +305,17 @@ class TestShutDown:
             assert not thread.is_alive()
             assert work.is_shut_down
 
+    def test_drain_in_the_middle_of_a_step(self) -> None:
+        """A handler that drains while its own thread is in the middle of a step, which nobody else can end, does not
+        wait: it is False at once.
+        """
+        work, start = new_queue("a"), time.monotonic()
+        with work._lock:
+            assert work.shut_down(drain=True, timeout=LIMIT) is False
+        assert time.monotonic() - start < AT_ONCE
+        with in_background(lambda: drained(work)):
+            assert work.shut_down(drain=True, timeout=LIMIT)
+
     def test_beside_a_token(self) -> None:
         """A loop over a token and a queue: who cancels also shuts down, from any thread."""
         token, work = CancelToken(), new_queue()
@@ -554,3 +568,22 @@ class TestMetrics:
         assert repr(work) == "<WorkQueue 'test': 1 waiting, 1 in process, 1 delayed>"
         work.shut_down()
         assert repr(work) == "<WorkQueue 'test': 1 waiting, 1 in process, 0 delayed, shut down>"
+
+
+def test_a_limiter_that_is_false() -> None:
+    """A limiter that counts as false, as an empty container does, is used all the same."""
+
+    class Empty(Exponential):
+        def __len__(self) -> int:
+            return 0
+
+    work: WorkQueue[str] = WorkQueue(Empty(5, 5), clock=Clock())
+    work.add_rate_limited("a")
+    assert (work.retries("a"), work._work.next_due - Clock().now) == (1, 5)
+
+
+@pytest.mark.parametrize("options", [{"rate_limiter": "x"}, {"rate_limiter": Exponential}, {"name": 5}, {"clock": 5}])
+def test_bad_arguments(options: dict[str, Any]) -> None:
+    """What is no limiter, no name or no clock is refused when the queue is made."""
+    with pytest.raises(TypeError):
+        WorkQueue(**options)

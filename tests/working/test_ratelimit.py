@@ -166,6 +166,7 @@ BAD: list[Callable[[], object]] = [
     lambda: Exponential(remember=0),
     lambda: FastThenSlow(-1, 1, 1),
     lambda: FastThenSlow(1, float("nan"), 1),
+    lambda: FastThenSlow(1, 2, -3),
     lambda: TokenBucket(0),
     lambda: TokenBucket(float("inf")),
     lambda: TokenBucket(1, 0),
@@ -178,4 +179,25 @@ BAD: list[Callable[[], object]] = [
 def test_bad_arguments(make: Callable[[], object]) -> None:
     """What makes no sense is a ValueError at once."""
     with pytest.raises(ValueError, match=r"must be|needs"):
+        make()
+
+
+NO_NUMBERS: list[Callable[[], object]] = [
+    lambda: FastThenSlow(1, 2, "3"),  # type: ignore[arg-type]
+    lambda: FastThenSlow(1, 2, 1.5),  # type: ignore[arg-type]
+    lambda: FastThenSlow("1", 2, 3),  # type: ignore[arg-type]
+    lambda: Exponential(remember="5"),  # type: ignore[arg-type]
+    lambda: Exponential("1"),  # type: ignore[arg-type]
+    lambda: TokenBucket("1"),  # type: ignore[arg-type]
+    lambda: TokenBucket(1, "5"),  # type: ignore[arg-type]
+    lambda: LongestOf("x"),  # type: ignore[arg-type]
+    lambda: LongestOf(Exponential),  # type: ignore[arg-type]
+    lambda: AtMost("x", 1),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize("make", NO_NUMBERS)
+def test_arguments_of_another_type(make: Callable[[], object]) -> None:
+    """What is no number or no limiter is a TypeError at once."""
+    with pytest.raises(TypeError):
         make()

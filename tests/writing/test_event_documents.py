@@ -14,7 +14,6 @@ from kwsync._event_documents import (
     cut,
     event,
     event_name,
-    micro_time,
     namespace_of,
     occurrence,
     reference,
@@ -154,6 +153,6 @@ class TestDocument:
     @given(st.floats(0, 4e9))
     def test_times(self, seconds: float) -> None:
         """A time always has six digits behind the second, also a whole one."""
-        found = micro_time(seconds)
+        found = series(2, seconds)["series"]["lastObservedTime"]
         assert len(found) == len("2026-01-02T03:04:05.000006Z")
         assert found[19] == "."

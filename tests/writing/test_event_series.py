@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwsync._event_documents import Occurrence, Source, occurrence
-from kwsync._event_series import COMBINED, NEVER, EventSeries, Limits, Verdict, Write
+from kwsync._event_filters import COMBINED, Limits
+from kwsync._event_series import NEVER, EventSeries, Verdict, Write
 
 WHO = Source("example.com/c", "i")
 MINUTE = 60.0

@@ -14,9 +14,10 @@ import attrs
 import pytest
 
 from kwsync import Client, EventRecorder, WatchError, _recorder
-from kwsync._event_series import Limits
+from kwsync._event_filters import Limits
 from kwsync.testing import ApiServer, Fault
 from tests.cancel.support import handling, in_child
+from tests.keeping.test_interrupted import Interruption
 from tests.writing.support import AT_ONCE, LIMIT, Object, config_map, sent, together, wait_until
 
 EVENTS = "events.k8s.io/v1/events"
@@ -262,8 +263,40 @@ class TestTrouble:
         for number in range(100):
             recorder.event(pod(f"q{number}"), "Tested", "a note")
             wait_until(lambda: not recorder._intake, "the event to be taken in")
+        assert (recorder._series.waiting, recorder.dropped) == (1000, 100)
         recorder.close(timeout=0)
         assert len([one for one in caplog.records if "waited already" in one.getMessage()]) <= 2
+
+    @pytest.mark.parametrize("step", ["take in", "tell"])
+    def test_no_count_is_lost(
+        self, step: str, api_server: ApiServer, client: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What is dropped while another thread, or the same one, is just counting what it drops is counted, too."""
+        monkeypatch.setattr(_recorder, "LIMITS", Limits(waiting=1))
+        api_server.fail_every(1, Fault.late_headers(), verb="create")
+        number, happened = 0, True
+        while happened:
+            recorder = EventRecorder(client, COMPONENT)
+            recorder.event(pod("p0"), "Tested", "it waits")
+            wait_until(lambda number=number: posts(api_server) == number + 1, "a request")  # type: ignore[misc]
+            recorder.event(pod("p1"), "Tested", "it fills the room for what is told")
+
+            def tell(recorder: EventRecorder = recorder) -> None:
+                for name in ("p2", "p3", "p4"):
+                    recorder.event(pod(name), "Tested", "no room")
+
+            with Interruption({_recorder.__file__}, "opcode", number, tell) as interruption:
+                if step == "tell":
+                    recorder.event(pod("p5"), "Tested", "no room")
+                else:  # which its thread does not do, as it waits for the server
+                    recorder._take_in(time.monotonic())
+            happened = interruption.happened
+            recorder._take_in(time.monotonic())
+            told = 1 + 3 * happened + (step == "tell")
+            assert recorder.dropped == told, f"instruction {number}"
+            recorder.close(timeout=0)
+            number += 1
+        assert number > 10
 
 
 class TestLife:

@@ -111,6 +111,14 @@ class TestRetryOnConflict:
         assert found.reason == "Conflict"
         assert time.monotonic() - start < AT_ONCE
 
+    @pytest.mark.parametrize("options", [{"attempts": 1.5}, {"attempts": True}, {"attempts": "3"}, {"backoff": 5}])
+    def test_options_of_another_kind(self, options: dict[str, Any]) -> None:
+        """They are told at once, and not after the first conflict."""
+        write = Failing()
+        with pytest.raises(TypeError):
+            retry_on_conflict(write, **options)
+        assert write.calls == 0
+
     @pytest.mark.parametrize("options", [{"attempts": 0}, {"timeout": 0}, {"timeout": -1.0}])
     def test_bad_options(self, options: Any) -> None:
         """What makes no sense raises ValueError, and nothing is called."""

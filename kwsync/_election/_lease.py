@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import attrs
 
+from kwsync._micro_time import micro_time
 from kwsync._resources import Resource
 
 LEASES = Resource("coordination.k8s.io", "v1", "leases", namespaced=True, kind="Lease")
@@ -20,14 +20,22 @@ LEASES = Resource("coordination.k8s.io", "v1", "leases", namespaced=True, kind="
 JITTER_FACTOR = 1.2
 """By up to so many retry periods more a candidate waits between two looks (client-go; B151)."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+STOP_SECONDS = 20.0
+"""Kubernetes gives a pod 30 s to end, unless it is told otherwise."""
 
-Document = Mapping[str, Any]
+Document = dict[str, Any]
+
+
+def _labels(value: Mapping[str, str] | None) -> dict[str, str]:
+    given = {} if value is None else value
+    if not isinstance(given, Mapping):
+        raise TypeError(f"labels must be a mapping of strings to strings, not {type(value).__name__}")
+    return dict(given)
 
 
 @attrs.frozen(kw_only=True)
 class Rules:
-    """What a candidate was told; ValueError or TypeError for what makes no sense (B150)."""
+    """What an elector was told; ValueError or TypeError for what makes no sense (B150)."""
 
     namespace: str = attrs.field()
     name: str = attrs.field()
@@ -35,7 +43,10 @@ class Rules:
     lease_duration: int = attrs.field()
     renew_deadline: float = attrs.field()
     retry_period: float = attrs.field()
-    labels: Mapping[str, str] = attrs.field(factory=dict)
+    labels: dict[str, str] = attrs.field(default=None, converter=_labels)
+    release_on_stop: bool = True
+    recampaign: bool = True
+    stop_timeout: float = attrs.field(default=STOP_SECONDS)
 
     @namespace.validator
     @name.validator
@@ -49,11 +60,14 @@ class Rules:
     @lease_duration.validator
     @renew_deadline.validator
     @retry_period.validator
+    @stop_timeout.validator
     def _check_seconds(self, attribute: attrs.Attribute[float], value: object) -> None:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise TypeError(f"{attribute.name} must be a number of seconds, not {type(value).__name__}")
-        if not 0 < value < math.inf:
-            raise ValueError(f"{attribute.name} must be more than 0 seconds and finite, not {value!r}")
+        may_be_zero = attribute.name == "stop_timeout"
+        if not (0 < value < math.inf or (may_be_zero and value == 0)):
+            least = "0 or more" if may_be_zero else "more than 0"
+            raise ValueError(f"{attribute.name} must be {least} seconds and finite, not {value!r}")
 
     def __attrs_post_init__(self) -> None:
         if self.lease_duration != int(self.lease_duration):
@@ -67,6 +81,11 @@ class Rules:
     def request_timeout(self) -> float:
         """Seconds for one request (B164)."""
         return max(1.0, self.renew_deadline / 2)
+
+    @property
+    def stop_after_loss(self) -> float:
+        """Seconds that the work may take to end after a loss: until another may lead."""
+        return min(self.stop_timeout, self.lease_duration - self.renew_deadline)
 
 
 @attrs.frozen
@@ -92,18 +111,6 @@ def record_of(document: Document) -> Record:
     words = [spec.get(name) for name in ("holderIdentity", "acquireTime", "renewTime")]
     holder, acquired, renewed = (word if isinstance(word, str) else "" for word in words)
     return Record(holder, duration, transitions or 0, acquired, renewed)
-
-
-def version_of(document: Document) -> str:
-    """Without it a write would not be a guarded one, so then there must be none."""
-    metadata = document.get("metadata")
-    version = metadata.get("resourceVersion") if isinstance(metadata, Mapping) else None
-    return version if isinstance(version, str) else ""
-
-
-def micro_time(micros: int) -> str:
-    """Of microseconds since 1970; a Lease takes exactly six digits of a fraction, and nothing else (B162)."""
-    return (_EPOCH + timedelta(microseconds=micros)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def held_spec(rules: Rules, micros: int, transitions: int) -> dict[str, Any]:

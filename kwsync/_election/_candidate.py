@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import attrs
 
-from kwsync._lease import (
+from kwsync._election._lease import (
     JITTER_FACTOR,
     Document,
     Record,
@@ -33,8 +33,13 @@ from kwsync._lease import (
     record_of,
     released_spec,
     renewed_spec,
-    version_of,
 )
+from kwsync._events import resource_version_of
+from kwsync._micro_time import microseconds
+
+_OUTDATED = (404, 409, 500)
+"""HTTP statuses of a renewal of what is not there any more: looking again helps at once. (500 is what kube-apiserver
+says where the Lease was deleted, since the update, which names a version, would have to create it.)"""
 
 
 class Moment(NamedTuple):
@@ -68,6 +73,8 @@ class Step:
     """Is it to be created?"""
     is_fast: bool = False
     """Was it decided without looking (B156)?"""
+    is_second: bool = False
+    """Is it of a second try in the same round? There is no third, whatever the answers."""
     transitions: int = 0
     """That are written."""
 
@@ -123,6 +130,11 @@ class Candidate:
         term = self.term
         return term is not None and now < term.until
 
+    def until(self, transitions: int) -> float:
+        """When the belief to lead in this term ends; 0.0 if it is over."""
+        term = self.term
+        return term.until if term is not None and term.transitions == transitions else 0.0
+
     def stand(self) -> None:
         """Campaign (again), with what it has seen before."""
         self.give_up()
@@ -161,7 +173,8 @@ class Candidate:
         """It has succeeded, with this Lease as it is stored now; the moment is that of the answer."""
         self._see(document, moment.now)
         if step.purpose is Purpose.LOOK:
-            return self._decide(document, moment) if version_of(document) else None
+            after = self._decide(document, moment) if resource_version_of(document) else None
+            return after and attrs.evolve(after, is_second=step.is_second)
         if step.purpose is Purpose.RELEASE:
             self.claimed = None
         elif step.purpose is Purpose.TAKE or self.leads(moment.now):
@@ -173,13 +186,22 @@ class Candidate:
     def failed(self, step: Step, code: int, moment: Moment) -> Step | None:
         """It has failed with this HTTP status, 0 for none: then it may have been done all the same."""
         if step.purpose is Purpose.LOOK:
-            return self._missing(moment) if code == 404 else None
-        self._stored = None
+            after = self._missing(moment) if code == 404 else None
+            return after and attrs.evolve(after, is_second=step.is_second)
         if step.purpose is Purpose.TAKE and 400 <= code < 500:
             self.claimed = None  # surely not done
-        if step.is_fast or (step.purpose is Purpose.RELEASE and code == 409):
-            return Step(Purpose.LOOK, moment.now)
-        return None
+        if not step.is_fast or code in _OUTDATED:
+            self._stored = None
+        return Step(Purpose.LOOK, moment.now, is_second=True) if self._tries_again(step, code, moment.now) else None
+
+    def _tries_again(self, step: Step, code: int, now: float) -> bool:
+        """In the same round, from a new look? Other failures are left to the next round, as long as there is one."""
+        if step.is_second:
+            return False
+        if step.purpose is Purpose.RELEASE:
+            return code == 409
+        is_last = self.term is not None and now + self.rules.retry_period >= self.term.until
+        return step.is_fast and (code in _OUTDATED or is_last)
 
     # What was seen
 
@@ -229,7 +251,7 @@ class Candidate:
 
     def _take(self, transitions: int, moment: Moment, stored: Document | None = None) -> Step:
         self.claimed = transitions
-        self._last_micros = _micros(moment.wall)
+        self._last_micros = microseconds(moment.wall)
         spec = held_spec(self.rules, self._last_micros, transitions)
         return self._write(Purpose.TAKE, spec, moment, stored, transitions)
 
@@ -261,13 +283,9 @@ class Candidate:
         if now < until:
             self.renewed = step.begun
             self.term = Term(step.transitions, until)
-            self._stored = document if version_of(document) else None
+            self._stored = document if resource_version_of(document) else None
 
     def _next_micros(self, moment: Moment) -> int:
         """The time of a renewal, never one that was written before: others see a renewal by what has changed."""
-        self._last_micros = max(_micros(moment.wall), self._last_micros + 1)
+        self._last_micros = max(microseconds(moment.wall), self._last_micros + 1)
         return self._last_micros
-
-
-def _micros(wall: float) -> int:
-    return int(wall * 1_000_000)

@@ -11,25 +11,26 @@ from typing import Any
 from kwsync import _clock
 from kwsync._callbacks import ErrorCallback
 from kwsync._cancel import CancelToken, Guard, Interrupted, cancelled_by
-from kwsync._candidate import Candidate, Moment, Purpose, Step
 from kwsync._client import Client
+from kwsync._election._candidate import Candidate, Moment, Purpose, Step
+from kwsync._election._leading import Work
+from kwsync._election._lease import LEASES
 from kwsync._enum import StrEnum
-from kwsync._lease import LEASES
-from kwsync._term import Work
 from kwsync.errors import CancelledError, ErrorOrigin, WatchError
 
 _chance = random.SystemRandom()  # which forked children do not share
 
 
 class ElectionEnd(StrEnum):
-    """Why `LeaderElector.run` or `LeaderElector.lead` has returned."""
+    """Why `LeaderElector.run`, `LeaderElector.lead` or `LeaderElector.run_controller` has returned."""
 
     CANCELLED = "CANCELLED"
     """The cancel event was set."""
     LOST = "LOST"
     """The leadership was lost, and the elector does not campaign again (``recampaign=False``)."""
     FINISHED = "FINISHED"
-    """The work that was given to `LeaderElector.lead` has returned while it led."""
+    """The work has ended by itself while it led: what was given to `LeaderElector.lead` has returned, or the work, also
+    that of `LeaderElector.run`, has set ``leadership.cancel`` itself."""
 
 
 class Bell:
@@ -107,11 +108,12 @@ class Campaign:
         """Renew until there is a reason not to."""
         while True:
             self._bell.reset()
-            if work.is_over:
+            is_over = work.is_over
+            if is_over and not work.has_outlasted:
                 return ElectionEnd.FINISHED
             if self._bell.is_cancelled:
                 return ElectionEnd.CANCELLED
-            if not self._leads():
+            if is_over or not work.leadership.is_valid():
                 self._candidate.give_up()
                 return ElectionEnd.LOST
             if not self._wait(self._pause()):
