@@ -184,7 +184,13 @@ _LATER = {
 """Names of the upper layers, and their rooms: who only watches does not wait for them."""
 
 
+_ROOMS = ("mapping", "ratelimit", "typing")
+"""Public rooms that are there without an import of their own."""
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"{__name__}.{name}")
     room = _LATER.get(name)
     if room is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -193,4 +199,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *_LATER, *_ROOMS})

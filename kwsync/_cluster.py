@@ -21,11 +21,11 @@ def without_password(url: object) -> str:
     """A URL for people: what stands before the host is hidden, and what stands behind a question mark."""
     if not isinstance(url, str):
         return hide(url)
-    url, question, _ = url.partition("?")
-    url += question and "?<hidden>"
-    before, at, rest = url.rpartition("@")
+    before, at, rest = url.rpartition("@")  # the last: a password, or a query, may hold any character
     scheme, separator, _ = before.partition("://")
-    return repr(f"{scheme if separator else ''}{separator}<hidden>@{rest}" if at else url)
+    rest, question, _ = rest.partition("?")
+    shown = f"{rest}{question and '?<hidden>'}"
+    return repr(f"{scheme if separator else ''}{separator}<hidden>@{shown}" if at else shown)
 
 
 def _optional(*kinds: type) -> Callable[[object, attrs.Attribute[Any], object], None]:

@@ -53,6 +53,8 @@ def _default_configuration() -> Any:
 
 
 def _cluster_of(configuration: Any) -> Cluster:
+    if not configuration.host:
+        raise ConfigError("the official client knows no server yet: call kubernetes.config.load_kube_config() before")
     for name in _UNSUPPORTED:
         if getattr(configuration, name, None) is not None:
             raise _unsupported(name)

@@ -17,6 +17,7 @@ from kwsync._resources import Resource
 from kwsync._transport import EXPECTED, Answer, Request, Transport, fault
 from kwsync._version import __version__
 from kwsync.credentials import AuthContext, Authorization, Credential, CredentialError
+from kwsync.credentials._fetching import described
 from kwsync.credentials._providers import refusal
 from kwsync.errors import (
     ErrorOrigin,
@@ -182,7 +183,7 @@ def _asked(question: Callable[[], _T]) -> _T:
     except (Exception, SystemExit) as error:
         if isinstance(error, CredentialError) and _has_words(error):
             raise
-        kind = type(error).__name__
+        kind = described(error)
     # Outside of the block: the text and the frames of that exception may hold a secret, so it is not even the context.
     raise CredentialError(f"the credential failed with {kind}")
 

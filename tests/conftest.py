@@ -1,6 +1,7 @@
 """For every test: no leak, no network but loopback, and the fixtures of both servers."""
 
 import importlib.util
+import re
 
 import pytest
 
@@ -45,8 +46,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.nodeid.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
+        if {"real", "control_plane"} & {*getattr(item, "fixturenames", ()), *re.split(r"[-\[\]]", item.nodeid)}:
+            item.add_marker(pytest.mark.xdist_group("real server"))
         if "control_plane" in getattr(item, "fixturenames", ()):
             marker = item.get_closest_marker("timeout")
             seconds = marker.args[0] if marker else float(config.getini("timeout"))
             item.add_marker(pytest.mark.timeout(seconds, func_only=True), append=False)
-            item.add_marker(pytest.mark.xdist_group("real server"))

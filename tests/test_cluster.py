@@ -42,7 +42,9 @@ class TestRepr:
             ("https://u:p@example.test/a", "'https://<hidden>@example.test/a'"),
             ("u:p@example.test", "'<hidden>@example.test'"),
             ("https://example.test/?token=t", "'https://example.test/?<hidden>'"),
-            ("https://u:p@example.test/?token=t@x", "'https://<hidden>@example.test/?<hidden>'"),
+            ("https://u:p@example.test/?token=t", "'https://<hidden>@example.test/?<hidden>'"),
+            ("https://u:p@example.test/?token=t@x", "'https://<hidden>@x'"),
+            ("http://u:p/#?@example.test", "'http://<hidden>@example.test'"),
             ("", "''"),
         ],
     )

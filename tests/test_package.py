@@ -124,6 +124,13 @@ class TestImport:
         assert min(memory) <= IMPORT_KIB
 
 
+@pytest.mark.parametrize("name", ["credentials", "mapping", "ratelimit", "typing"])
+def test_public_rooms(name: str) -> None:
+    """The public rooms are there after ``import kwsync`` alone, as their names in the documentation say."""
+    program = f"import kwsync; assert kwsync.{name}.__name__ == 'kwsync.{name}'; assert {name!r} in dir(kwsync)"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=30)
+
+
 class TestMetadata:
     def test_requires_three_packages(self) -> None:
         """kwsync requires urllib3, attrs and certifi, and nothing else unless an extra is asked for."""

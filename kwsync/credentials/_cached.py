@@ -48,7 +48,10 @@ def _moment(value: object) -> float | None:
 
 @attrs.frozen
 class Issued:
-    """What a fetch has given. TypeError and ValueError for what is no `Authorization` and no time."""
+    """What a fetch has given: the proof, and when it ends, in seconds since 1970 (None: when the server refuses it).
+
+    TypeError and ValueError for what is no `Authorization` and no time.
+    """
 
     authorization: Authorization = attrs.field(validator=attrs.validators.instance_of(Authorization))
     expires_at: float | None = attrs.field(default=None, converter=_moment)
@@ -59,8 +62,9 @@ class Cached:
     """A credential out of a function that may take its time: a program, a token endpoint, a vault.
 
     Args:
-        fetch: gives a new `Issued`, or raises `CredentialError`, whose text people will read. It runs on a daemon
-            thread of its own, one at a time; nobody can interrupt it, but who waits for it can be cancelled at once.
+        fetch: gives a new `Issued`, or raises `CredentialError`, whose text people will read (of anything else they
+            get the class and the line, since its text may hold a secret). It runs on a daemon thread of its own, one at
+            a time; nobody can interrupt it, but who waits for it can be cancelled at once.
         name: what it is called in errors, logs and the thread's name.
         early: seconds before the expiry at which a new one is fetched beside the requests, which go on with the old;
             see `is_time_to_renew`.
@@ -69,12 +73,12 @@ class Cached:
             `CredentialError` that there is no answer. None for no bound, as a fetch needs that asks a person. Whatever
             it is, the fetch goes on, what it gives is used when it comes, and no other begins before that.
 
-    From `LEEWAY_SECONDS` before its expiry on, and after a 401, requests wait for a new proof, all of them for the same
-    fetch; an old one that has not been refused is used as long as it is valid and there is no new one, which is then
-    waited for only `SPARE_SECONDS` long. A failure is
-    told to all that waited, and to all that ask within the *interval*; then it is tried again. A proof that comes out
-    expired is used nevertheless for the *interval*, since it may be this machine's clock that is wrong. Of a fetch that
-    has kept somebody waiting for `TELL_SECONDS` the log tells once. TypeError and ValueError for bad arguments.
+    From 10 seconds before its expiry on (`LEEWAY_SECONDS`), and after a 401, requests wait for a new proof, all of them
+    for the same fetch. An old one that has not been refused is used as long as it is valid and there is no new one,
+    which is then waited for one second at the most. A failure is told to all that waited, and to all that ask within
+    the *interval*; then it is tried again. A proof that comes out expired is used nevertheless for the *interval*,
+    since it may be this machine's clock that is wrong. Of a fetch that has kept somebody waiting for 10 seconds the log
+    tells once. TypeError and ValueError for bad arguments.
 
     No lock is taken, and nobody who waits depends on a thread that has not begun to run: a signal handler may ask in
     the middle of another request's asking. A forked child has what was kept, and fetches by itself.

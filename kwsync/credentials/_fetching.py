@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import traceback
+
 import attrs
 
 from kwsync import _clock
 from kwsync.credentials._protocol import Authorization, CredentialError
+
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 @attrs.frozen(eq=False)
@@ -49,4 +54,13 @@ def in_words(name: str, error: BaseException) -> str:
             return str(error)
         except Exception:  # noqa: BLE001, S110 - a user's own kind of it
             pass
-    return f"{name} failed with {type(error).__name__}"
+    return f"{name} failed with {described(error)}"
+
+
+def described(error: BaseException) -> str:
+    """Its class, and the line that raised it: its own text may hold a secret, a place in the program does not."""
+    places = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    theirs = [place for place in places if not place[0].startswith(_PACKAGE)]
+    for file, line in reversed(theirs or places):
+        return f"{type(error).__name__} ({os.path.basename(file)}, line {line})"
+    return type(error).__name__

@@ -28,9 +28,9 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="the programs here are w
 def nothing_stays() -> Iterator[None]:
     """No process is left, not even as a zombie, and no descriptor."""
     us = psutil.Process()
-    before = us.num_fds()
+    before, children = us.num_fds(), set(us.children())  # a real server, maybe
     yield
-    assert us.children() == []
+    assert set(us.children()) <= children
     wait_until(lambda: us.num_fds() <= before, "the descriptors to be closed")
     assert _program._running == {}
 

@@ -123,7 +123,7 @@ entra = AzureEntra(client_secret=secret, client_id="made-up", tenant_id=tenant, 
 try:
     entra.authorize(AuthContext(Cluster("https://example.test"), lambda: None))
 except CredentialError as error:
-    print("told:", error)
+    print(f"told: {error}")  # in one piece, since another thread writes, too
 """
 
 
