@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -24,7 +25,9 @@ from tests.controlplane.server import ControlPlane
 from tests.keeping.support import wait_until
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+OPERATORS = EXAMPLES.parent / "docs" / "operators.md"
 LIMIT = 30  # seconds: an example that takes longer hangs
+EVENTS = "events.v1.events.k8s.io"
 
 
 class Running:
@@ -295,6 +298,7 @@ def test_reports_pods(place: Place, environment: dict[str, str]) -> None:
         ("08_copy_config_map.py", ("default", "it", "label")),
         ("09_report_pods.py", ("default",)),
         ("10_sqlite.py", (":memory:", "default")),
+        ("12_operator.py", ("default", "one")),
     ],
 )
 def test_ends_while_all_is_forbidden(api_server: ApiServer, tmp_path: Path, name: str, arguments: tuple[str]) -> None:
@@ -363,6 +367,78 @@ def test_has_one_leader(place: Place, environment: dict[str, str]) -> None:
             assert second.end(signal.SIGINT) == 0
     assert first.lines[-1] == second.lines[-1] == "end: CANCELLED"
     assert [line for line in first.lines + second.lines if "trouble" in line or "Traceback" in line] == []
+
+
+@pytest.fixture
+def operator_environment(place: Place, environment: dict[str, str], request: pytest.FixtureRequest) -> dict[str, str]:
+    """The environment of the service account in docs/operators.md, which has the rights written there alone."""
+    yaml = pytest.importorskip("yaml")
+    [block] = re.findall(r"^```yaml\n(.*?)^```", OPERATORS.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    manifests = {each["kind"]: each for each in yaml.safe_load_all(block.replace("default", place.namespace))}
+    for each in manifests.values():
+        kwsync.apply(place.client, each, field_manager="test")
+    if place.kubeconfig["clusters"][0]["name"] == "test":
+        plane: ControlPlane = request.getfixturevalue("control_plane")
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        path = collection(place.namespace, "serviceaccounts") + "/backup/token"
+        kubeconfig = plane.kubeconfig(place.client.request("POST", path, body=body)["status"]["token"])
+        plane.wait_served(collection(place.namespace), kubeconfig["users"][0]["user"]["token"])
+    else:
+        server: ApiServer = request.getfixturevalue("api_server")
+        user = f"system:serviceaccount:{place.namespace}:backup"
+        server.deny(user)
+        for rule in manifests["Role"]["rules"]:
+            kinds = [f"{plural}.{group}".rstrip(".") for plural in rule["resources"] for group in rule["apiGroups"]]
+            server.allow(user, verbs=rule["verbs"], resources=kinds, namespaces=place.namespace)
+        kubeconfig = server.kubeconfig(user)
+    Path(environment["KUBECONFIG"]).write_text(json.dumps(kubeconfig))
+    return environment
+
+
+def test_is_an_operator(place: Place, operator_environment: dict[str, str]) -> None:
+    """12 copies what is labelled while it leads, and cleans up; a second one waits, and goes on when the first ends."""
+    environment = operator_environment
+    path, home = collection(place.namespace), place.namespace
+
+    def ask_for(name: str, **data: str) -> None:
+        labels = {"example.com/backup": "yes"}
+        place.request("POST", path, {**config_map(name, **data), "metadata": {"name": name, "labels": labels}})
+
+    ask_for("it", k="v")
+    place.request("POST", path, config_map("other"))
+    with running(environment, "12_operator.py", home, "one") as first:
+        first.until("probes at ")
+        url = first.lines[-1].rpartition(" ")[2]
+        first.until("wrote it-backup")
+        assert place.client.get("configmaps", "it-backup", home)["data"] == {"k": "v"}
+        assert (probe(url + "livez"), probe(url + "readyz")) == (200, 200)
+        with running(environment, "12_operator.py", home, "two") as second:
+            second.until("probes at ")
+            place.request("PATCH", f"{path}/it", {"data": {"k": "w"}})
+            first.until("wrote it-backup")
+            assert place.client.get("configmaps", "it-backup", home)["data"] == {"k": "w"}
+            place.request("POST", path, config_map("mine-backup"))
+            ask_for("mine")
+            first.until("failed mine: mine-backup is there and no copy")
+            place.request("DELETE", f"{path}/mine-backup")
+            first.until("wrote mine-backup")
+            place.request("DELETE", f"{path}/it")
+            first.until("cleaned up after it")
+
+            assert first.end(signal.SIGTERM) == 0
+            second.until("two leads, term 1")
+            place.request("PATCH", f"{path}/mine", {"metadata": {"labels": {"example.com/backup": None}}})
+            second.until("cleaned up after mine")
+            assert second.end(signal.SIGTERM) == 0
+    assert first.lines[-1].endswith("end: CANCELLED")
+    told = ("wrote", "failed", "WARNING", "ERROR", "Traceback")
+    assert [line for line in first.lines if any(word in line for word in told[3:])] == []
+    assert [line for line in second.lines if any(word in line for word in told)] == []
+    left = {each["metadata"]["name"]: each["metadata"] for each in place.client.list("configmaps", home)}
+    assert left.keys() - {"kube-root-ca.crt"} == {"other", "mine"}
+    assert "finalizers" not in left["mine"]
+    told_of = {(each["type"], each["reason"]) for each in place.client.list(EVENTS, home)}
+    assert told_of >= {("Normal", "BackedUp"), ("Warning", "BackupFailed")}
 
 
 def probe(url: str) -> int:
