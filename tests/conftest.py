@@ -34,10 +34,17 @@ SLOW = (
     "tests/cli/test_serve.py",
     "tests/cli/test_several.py",
     "tests/cli/test_timeout.py",
+    "tests/contract/",
     "tests/credentials/test_nothing_leaks.py",
+    "tests/election/test_interrupted.py",
+    "tests/following/test_deep.py",
+    "tests/keeping/test_interrupted.py",
+    "tests/test_examples.py",
     "tests/test_migration.py",
+    "tests/test_scan_deep.py",
+    "tests/working/test_interrupted.py",
 )
-"""Many seconds in all, and hardly anything that differs from one Python to another."""
+"""Many seconds in all, and hardly anything that differs from one Python to another. So are those of the real server."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
@@ -48,6 +55,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.slow)
         if {"real", "control_plane"} & {*getattr(item, "fixturenames", ()), *re.split(r"[-\[\]]", item.nodeid)}:
             item.add_marker(pytest.mark.xdist_group("real server"))
+            item.add_marker(pytest.mark.slow)
         if "control_plane" in getattr(item, "fixturenames", ()):
             marker = item.get_closest_marker("timeout")
             seconds = marker.args[0] if marker else float(config.getini("timeout"))
