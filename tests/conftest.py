@@ -49,7 +49,10 @@ SLOW = (
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Bound the test alone, not its fixtures, where one of them may have to build a server for minutes."""
+    """Mark what takes long, and keep the real server in one process.
+
+    Its tests are bounded without their fixtures, one of which may have to build it for minutes.
+    """
     for item in items:
         if item.nodeid.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
