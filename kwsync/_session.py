@@ -17,7 +17,7 @@ from kwsync._resources import Resource
 from kwsync._transport import EXPECTED, Answer, Request, Transport, fault
 from kwsync._version import __version__
 from kwsync.credentials import AuthContext, Authorization, Credential, CredentialError
-from kwsync.credentials._fetching import described
+from kwsync.credentials._fetching import class_and_place, has_words
 from kwsync.credentials._providers import refusal
 from kwsync.errors import (
     ErrorOrigin,
@@ -181,19 +181,11 @@ def _asked(question: Callable[[], _T]) -> _T:
     except (Interrupted, DeadlinePassed):
         raise
     except (Exception, SystemExit) as error:
-        if isinstance(error, CredentialError) and _has_words(error):
+        if isinstance(error, CredentialError) and has_words(error):
             raise
-        kind = described(error)
+        kind = class_and_place(error)
     # Outside of the block: the text and the frames of that exception may hold a secret, so it is not even the context.
     raise CredentialError(f"the credential failed with {kind}")
-
-
-def _has_words(error: Exception) -> bool:
-    """A user's own kind of error may not even be told."""
-    try:
-        return isinstance(str(error), str)
-    except Exception:  # noqa: BLE001 - as above
-        return False
 
 
 def _usable(authorization: object) -> Authorization:

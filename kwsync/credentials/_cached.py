@@ -188,12 +188,12 @@ class Cached:
     def _wait(self, context: AuthContext, seen: int, limit: float | None) -> None:
         """Until a fetch has ended after *seen*, whoever began it, none can be begun, or patience is at its end; at most
         *limit* seconds."""
-        gate, end = Gate(), None if limit is None else _clock.monotonic() + limit
+        gate, end = Gate(), _clock.deadline(limit)
         self._gates[id(gate)] = gate
         try:
             while self._landings == seen and not self._overdue() and self._begin(seen):
-                left = None if end is None else end - _clock.monotonic()
-                if left is not None and left <= 0:
+                left = _clock.seconds_left(end)
+                if left == 0:
                     break
                 context.wait(gate, min((each for each in (left, self._until_news()) if each is not None), default=None))
                 self._tell_once()

@@ -49,15 +49,20 @@ def is_part(authorization: Authorization, whole: Authorization) -> bool:
 
 def in_words(name: str, error: BaseException) -> str:
     """The text of another exception than ours may hold a secret."""
-    if isinstance(error, CredentialError):
-        try:
-            return str(error)
-        except Exception:  # noqa: BLE001, S110 - a user's own kind of it
-            pass
-    return f"{name} failed with {described(error)}"
+    if isinstance(error, CredentialError) and has_words(error):
+        return str(error)
+    return f"{name} failed with {class_and_place(error)}"
 
 
-def described(error: BaseException) -> str:
+def has_words(error: Exception) -> bool:
+    """A user's own kind of error may not even be told."""
+    try:
+        return isinstance(str(error), str)
+    except Exception:  # noqa: BLE001 - as above
+        return False
+
+
+def class_and_place(error: BaseException) -> str:
     """Its class, and the line that raised it: its own text may hold a secret, a place in the program does not."""
     places = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     theirs = [place for place in places if not place[0].startswith(_PACKAGE)]
